@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages on the control socket (SOCK_SEQPACKET, one message a packet). See PROTOCOL.md.
+// The receiver checks magic, version, type and exact size before it reads anything else; text fields are
+// NUL-terminated inside their array or refused.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/abi/version.h"
+
+namespace gacer::abi {
+
+enum class MessageType : uint16_t {
+  kHello = 1,       // tenant -> daemon
+  kWelcome = 2,     // daemon -> tenant, with fds: segment, board
+  kRefused = 3,     // daemon -> peer; the daemon closes afterwards
+  kMemReserve = 4,  // tenant -> daemon, answered by kMemReply
+  kMemReply = 5,
+  kMemRelease = 6,  // tenant -> daemon, no answer
+  kAdmin = 7,       // tool -> daemon: AdminMessage with text
+  kAdminReply = 8,  // daemon -> tool: AdminMessage with text
+};
+
+enum class TenantClass : uint32_t { kLatency = 0, kBatch = 1 };
+
+struct MessageHeader {
+  uint32_t magic;    // kMessageMagic
+  uint32_t version;  // kAbiVersion
+  uint16_t type;     // MessageType
+  uint16_t reserved;
+  uint32_t bytes;    // of the whole message, this header included
+};
+
+struct HelloMessage {
+  MessageHeader header;
+  uint64_t start_time_ticks;    // field 22 of /proc/self/stat: identity against pid reuse
+  uint64_t memory_limit_bytes;  // asked for; 0: none. Counts per tenant, the first process decides
+  uint32_t tenant_class;        // TenantClass
+  uint32_t weight;              // 1..1000
+  int32_t priority;             // inside the class; greater goes first
+  uint32_t sm_count;            // of the device, from the driver
+  uint32_t threads_per_sm;
+  uint32_t regs_per_sm;
+  uint32_t smem_per_sm_bytes;
+  uint32_t blocks_per_sm;
+  uint64_t device_memory_bytes;
+  uint64_t memory_in_use_bytes; // already allocated by this process (re-attach)
+  uint8_t device_uuid[16];
+  char tenant[64];              // processes with the same name and uid are one tenant
+  char executable[128];
+};
+
+struct WelcomeMessage {
+  MessageHeader header;
+  uint64_t tenant_id;
+  uint64_t process_id;
+  uint64_t segment_bytes;
+  uint64_t board_bytes;
+};
+
+struct RefusedMessage {
+  MessageHeader header;
+  uint32_t daemon_version;
+  uint32_t code;       // errno
+  char text[240];      // one line: what, why, what to do
+};
+
+struct MemoryMessage {  // kMemReserve, kMemReply, kMemRelease
+  MessageHeader header;
+  uint64_t bytes;
+  uint32_t granted;  // kMemReply only: 1 or 0
+  uint32_t reserved;
+  uint64_t tenant_used_bytes;   // kMemReply only, after this request
+  uint64_t tenant_limit_bytes;  // kMemReply only; 0: none
+};
+
+// Text follows the header. Requests: "status", "policy NAME", "tune KEY=VALUE", "shutdown".
+// Replies: first line "ok" or "error MESSAGE"; "status" puts a JSON document after the first line.
+inline constexpr uint32_t kMaxAdminBytes = 128 * 1024;
+
+}  // namespace gacer::abi
