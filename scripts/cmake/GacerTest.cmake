@@ -4,6 +4,10 @@
 find_package(Threads REQUIRED)
 find_package(GTest REQUIRED)
 
+# What the sanitizer gates build: tests with label unit, tests with label concurrency.
+add_custom_target(gacer_sanitized_tests)
+add_custom_target(gacer_concurrency_tests)
+
 function(gacer_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
@@ -20,6 +24,12 @@ function(gacer_test name)
   add_test(NAME ${name} COMMAND ${name})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
+  endif()
+  if("unit" IN_LIST arg_LABELS)
+    add_dependencies(gacer_sanitized_tests ${name})
+  endif()
+  if("concurrency" IN_LIST arg_LABELS)
+    add_dependencies(gacer_concurrency_tests ${name})
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
 endfunction()
