@@ -10,6 +10,13 @@
 // event or module created by an earlier message. A broken message gets the client disconnected.
 // Device addresses: [kDeviceBase, kDeviceBase + memory_bytes). The facade reserves that range (PROT_NONE) so that
 // no host pointer can equal a device pointer. Host pinned and managed memory keeps its host address (UVA).
+// Stream 0 is the legacy stream of the primary context only and exists from the start; any other context's legacy
+// stream is made with kStreamCreate (blocking = 2) so that its sequence numbers have a slot of their own.
+// The server reads foreign host memory with process_vm_readv: where Yama restricts ptrace the facade calls
+// prctl(PR_SET_PTRACER, pid of the server from SO_PEERCRED).
+// The server stops reading a client that has more than kSimMaxPendingOps operations pending: sending then blocks, as
+// launching does on a real device whose queue is full. kHostFunctionDone is therefore sent without MSG_DONTWAIT too;
+// while a host function or value wait is outstanding the server keeps reading.
 #pragma once
 
 #include <atomic>
@@ -23,6 +30,7 @@ inline constexpr uint64_t kDeviceBase = 0x0000'0200'0000'0000ULL;
 inline constexpr uint32_t kMaxSimMessageBytes = 64 * 1024;
 inline constexpr uint32_t kSimStreams = 1024;   // ids 0..1023 of one client; 0: legacy stream of the primary context
 inline constexpr uint32_t kSimEvents = 32768;
+inline constexpr uint32_t kSimMaxPendingOps = 4096;
 
 enum class SimType : uint16_t {
   // Requests (request_id != 0)
@@ -123,7 +131,8 @@ struct StreamMsg {
   SimHeader header;
   uint32_t context;
   uint32_t stream;    // 1..kSimStreams-1, chosen by the facade
-  uint32_t blocking;  // 1: synchronises with the legacy stream of its context; 0: CU_STREAM_NON_BLOCKING
+  uint32_t blocking;  // 1: synchronises with the legacy stream of its context; 0: CU_STREAM_NON_BLOCKING;
+                      // 2: is itself the legacy stream of its context (a context other than the primary one)
   int32_t priority;   // CUDA convention: lower number = higher priority, 0..-5
 };
 
