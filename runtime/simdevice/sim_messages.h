@@ -136,12 +136,14 @@ struct StreamMsg {
   int32_t priority;   // CUDA convention: lower number = higher priority, 0..-5
 };
 
+inline constexpr uint32_t kLegacyOfContext = 2;
+
 // Every stream operation starts with this. `seq` counts 1, 2, 3, ... per stream; when it and all before it on the
 // stream are done, ClientPage.streams[stream].completed_seq reaches seq.
 struct OpHeader {
   SimHeader header;
   uint32_t context;
-  uint32_t stream;   // 0: legacy default stream of the context
+  uint32_t stream;   // 0: legacy default stream of the primary context (see StreamMsg for those of others)
   uint64_t seq;
 };
 
