@@ -80,6 +80,9 @@ struct alignas(64) GateWords {
   uint8_t reserved[64];
 };
 inline constexpr int32_t kPriorityKeep = INT32_MIN;
+// Beyond any device's range; the driver (cuStreamCreateWithPriority) or the shim clamps to the end of it.
+inline constexpr int32_t kPriorityHighest = INT32_MIN + 1;
+inline constexpr int32_t kPriorityLowest = INT32_MAX;
 
 // Shim writes (any thread, relaxed adds unless said), daemon reads.
 struct alignas(64) ProgressWords {

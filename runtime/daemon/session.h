@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// One connection's side of the protocol. Not thread-safe.
+//
+//   new ──Hello ok──> tenant ── MemReserve/MemRelease* ── closed, dead or a wrong message ──> gone
+//    │ └─Admin──────> tool ──── Admin* ───────────────────────────────────────────────────────>
+//    gone └─anything else: Refused, gone
+//
+// The end of a tenant's session detaches its process: memory and share come back.
+#pragma once
+
+#include <vector>
+
+#include "runtime/daemon/admin.h"
+#include "runtime/daemon/tenant_table.h"
+#include "runtime/shm/handshake.h"
+
+namespace gacer::daemon {
+
+class Session {
+ public:
+  enum class Next { kKeep, kClose, kShutdown };
+
+  Session(UniqueFd socket, shm::PeerIdentity peer, TenantTable& table, uint64_t now_ns)
+      : socket_(std::move(socket)), peer_(peer), table_(&table), since_ns_(now_ns) {}
+
+  // Reads and answers at most a few packets of a non-blocking socket.
+  Next on_readable(const DaemonFacts& facts, uint64_t now_ns);
+  // To be called once before the session is destroyed, unless the table was detached as a whole.
+  void end(uint64_t now_ns);
+
+  int socket_fd() const { return socket_.get(); }
+  const shm::PeerIdentity& peer() const { return peer_; }
+  bool is_new() const { return role_ == Role::kNew; }
+  uint64_t since_ns() const { return since_ns_; }
+
+ private:
+  enum class Role { kNew, kTenant, kTool };
+
+  Next on_packet(size_t bytes, const DaemonFacts& facts, uint64_t now_ns);
+  Next on_first(size_t bytes, const DaemonFacts& facts, uint64_t now_ns);
+  Next on_hello(size_t bytes, uint64_t now_ns);
+  Next on_memory(size_t bytes);
+  Next on_admin(size_t bytes, const DaemonFacts& facts);
+  Next welcome(TenantProcess& process);
+  Next refuse(const Error& why);
+  uint16_t message_type() const;
+
+  UniqueFd socket_;
+  shm::PeerIdentity peer_;
+  TenantTable* table_;
+  uint64_t since_ns_;
+  Role role_ = Role::kNew;
+  uint64_t process_id_ = 0;  // 0: none
+  alignas(8) unsigned char buffer_[4096];
+};
+
+}  // namespace gacer::daemon

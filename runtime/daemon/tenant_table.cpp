@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/daemon/tenant_table.h"
+
+#include <algorithm>
+
+#include "runtime/shm/segment_format.h"
+
+namespace gacer::daemon {
+namespace {
+
+// Bounds one tenant's part of a round; what is left is read in the next one, which then comes at
+// once.
+constexpr uint32_t kLaunchesPerTick = 512;
+constexpr uint64_t kShortestTickNs = 20'000;
+// The board's heartbeat must be fresh within 100 ms whatever the core's idle interval is.
+constexpr uint64_t kLongestTickNs = 50'000'000;
+
+}  // namespace
+
+Result<std::unique_ptr<TenantTable>> TenantTable::create(
+    std::unique_ptr<regulator::Regulator> core) {
+  auto board = shm::MemorySegment::create_published("gacer-board", sizeof(abi::Board));
+  if (!board) return board.error();
+  return std::unique_ptr<TenantTable>(new TenantTable(std::move(core), std::move(board).value()));
+}
+
+TenantTable::TenantTable(std::unique_ptr<regulator::Regulator> core, shm::MemorySegment memory)
+    : core_(std::move(core)), board_memory_(std::move(memory)) {
+  new_generation();
+  shm::format_board(board());
+}
+
+Result<std::unique_ptr<TenantProcess>> TenantTable::make_process(uint64_t process_id,
+                                                                 uint64_t tenant_id,
+                                                                 const AttachRequest& request,
+                                                                 pid_t pid) {
+  ProcessIdentity identity;
+  identity.process_id = process_id;
+  identity.tenant_id = tenant_id;
+  identity.pid = pid;
+  identity.start_time_ticks = request.start_time_ticks;
+  identity.executable = request.executable;
+  return TenantProcess::create(std::move(identity));
+}
+
+Result<TenantProcess*> TenantTable::attach(const AttachRequest& request, uid_t uid, pid_t pid,
+                                           uint64_t now_ns) {
+  regulator::TenantConfig config = request.config;
+  config.uid = uid;
+  const uint64_t id = next_process_id_++;
+  const auto tenant_id = core_->attach(id, config, request.device, now_ns);
+  if (!tenant_id) return tenant_id.error();
+  auto process = make_process(id, *tenant_id, request, pid);
+  if (!process) {
+    core_->detach(id, now_ns);
+    return process.error();
+  }
+  ++tenants_[*tenant_id].processes;
+  ledger_.add_process(id, *tenant_id, config.memory_limit_bytes, request.memory_in_use_bytes);
+  (*process)->set_memory_limit(ledger_.usage_of_tenant(*tenant_id).tenant_limit_bytes);
+  TenantProcess* result = process->get();
+  processes_[id] = std::move(process).value();
+  // Decided before the tenant can map it: its first launch already meets a valid gate.
+  tick(now_ns);
+  return result;
+}
+
+void TenantTable::detach(uint64_t process_id, uint64_t now_ns) {
+  const auto found = processes_.find(process_id);
+  if (found == processes_.end()) return;
+  TenantProcess& process = *found->second;
+  const auto tenant = tenants_.find(process.identity().tenant_id);
+  process.collect();
+  tenant->second.ended.add(process.counters());
+  if (--tenant->second.processes == 0) tenants_.erase(tenant);
+  core_->detach(process_id, now_ns);
+  ledger_.remove_process(process_id);
+  processes_.erase(found);
+  next_tick_ns_ = now_ns;
+  write_board(now_ns);
+}
+
+void TenantTable::detach_all(uint64_t now_ns) {
+  for (auto& [id, process] : processes_) process->detach();
+  while (!processes_.empty()) detach(processes_.begin()->first, now_ns);
+}
+
+MemoryAnswer TenantTable::reserve_memory(uint64_t process_id, uint64_t bytes) {
+  return ledger_.reserve(process_id, bytes);
+}
+
+void TenantTable::release_memory(uint64_t process_id, uint64_t bytes) {
+  ledger_.release(process_id, bytes);
+}
+
+void TenantTable::tick(uint64_t now_ns) {
+  const bool backlog = read_tenants(now_ns);
+  write_decisions(now_ns);
+  write_board(now_ns);
+  const uint64_t soonest_ns = now_ns + kShortestTickNs;
+  const uint64_t wanted_ns = backlog ? soonest_ns : core_->next_wakeup_ns(now_ns);
+  next_tick_ns_ = std::clamp(wanted_ns, soonest_ns, now_ns + kLongestTickNs);
+}
+
+bool TenantTable::read_tenants(uint64_t now_ns) {
+  bool backlog = false;
+  for (auto& [id, process] : processes_) {
+    launches_.clear();
+    backlog |= process->drain(now_ns, kLaunchesPerTick, launches_);
+    for (const regulator::LaunchEvent& launch : launches_) core_->on_launch(id, launch);
+    core_->on_progress(id, process->collect(), now_ns);
+  }
+  return backlog;
+}
+
+void TenantTable::write_decisions(uint64_t now_ns) {
+  gates_.clear();
+  costs_.clear();
+  core_->decide(now_ns, gates_, costs_);
+  for (const regulator::KernelCost& cost : costs_)
+    if (const auto found = processes_.find(cost.process); found != processes_.end())
+      found->second->set_cost(cost.cost_slot, cost.cost_ns);
+  for (const regulator::ProcessDecision& decision : gates_)
+    if (const auto found = processes_.find(decision.process); found != processes_.end())
+      found->second->apply(decision.gate, core_->generation());
+  for (auto& [id, process] : processes_) process->nudge_if_progressed();
+}
+
+void TenantTable::write_board(uint64_t now_ns) {
+  abi::Board& words = board();
+  words.tenants.store(static_cast<uint32_t>(tenants_.size()), std::memory_order_relaxed);
+  words.latency_active.store(core_->latency_active() ? 1 : 0, std::memory_order_relaxed);
+  words.heartbeat_ns.store(now_ns, std::memory_order_relaxed);
+}
+
+void TenantTable::new_generation() {
+  next_tick_ns_ = 0;
+  board().policy.store(core_->policy_index(), std::memory_order_relaxed);
+  for (auto& [id, process] : processes_) process->set_generation(core_->generation());
+}
+
+Status TenantTable::set_policy(std::string_view name) {
+  const Status done = core_->set_policy(name);
+  if (done) new_generation();
+  return done;
+}
+
+Status TenantTable::tune(std::string_view key, std::string_view value) {
+  const Status done = core_->tune(key, value);
+  if (done) new_generation();
+  return done;
+}
+
+const TenantProcess* TenantTable::find(uint64_t process_id) const {
+  const auto found = processes_.find(process_id);
+  return found == processes_.end() ? nullptr : found->second.get();
+}
+
+ProgressCounters TenantTable::counters_of(uint64_t tenant_id) const {
+  ProgressCounters sum;
+  if (const auto found = tenants_.find(tenant_id); found != tenants_.end())
+    sum = found->second.ended;
+  for (const auto& [id, process] : processes_)
+    if (process->identity().tenant_id == tenant_id) sum.add(process->counters());
+  return sum;
+}
+
+}  // namespace gacer::daemon
