@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/simdevice/engine/sm_array.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/simdevice/engine/timing.h"
+
+namespace gacer::simdevice {
+namespace {
+
+// An SM keeps its DRAM share while the fair level moves less than this.
+constexpr double kLevelTolerance = 0.01;
+
+bool runs_before(const KernelRun& a, const KernelRun& b) {
+  return a.priority != b.priority ? a.priority < b.priority : a.arrival < b.arrival;
+}
+
+bool same_limit(double a, double b) {
+  if (std::isinf(a) || std::isinf(b)) return std::isinf(a) && std::isinf(b);
+  return std::abs(a - b) <= kLevelTolerance * b;
+}
+
+}  // namespace
+
+SmArray::SmArray(const DeviceSpec& spec)
+    : spec_(spec),
+      sms_(spec.sm_count),
+      is_freed_(spec.sm_count),
+      dram_capacity_(spec.dram_bytes_per_ns * kDramEfficiency) {}
+
+void SmArray::add(std::unique_ptr<KernelRun> run) {
+  const auto place =
+      std::upper_bound(runs_.begin(), runs_.end(), run,
+                       [](const auto& a, const auto& b) { return runs_before(*a, *b); });
+  runs_.insert(place, std::move(run));
+  new_runs_ = true;
+}
+
+void SmArray::remove_client(uint32_t client) {
+  for (uint32_t i = 0; i < sms_.size(); ++i) {
+    const uint32_t before = sms_[i].usage().blocks;
+    sms_[i].remove_client(client);
+    if (sms_[i].usage().blocks != before) mark_freed(i);
+  }
+  std::erase_if(runs_, [client](const auto& run) { return run->client == client; });
+  sm_caps_.erase(client);
+}
+
+void SmArray::set_sm_cap(uint32_t client, uint32_t sms) {
+  if (sms < spec_.sm_count) sm_caps_[client] = std::max(sms, 1U);
+}
+
+void SmArray::dispatch(uint64_t now_ns) {
+  if (!new_runs_ && freed_.empty()) return;
+  uint32_t resident = 0;
+  for (const auto& run : runs_) {
+    if (resident++ == kMaxResidentGrids) break;
+    if (run->blocks_pending > 0) place_run(*run, now_ns);
+  }
+  for (const uint32_t i : freed_) is_freed_[i] = false;
+  freed_.clear();
+  new_runs_ = false;
+}
+
+void SmArray::mark_freed(uint32_t sm) {
+  if (is_freed_[sm]) return;
+  is_freed_[sm] = true;
+  freed_.push_back(sm);
+}
+
+void SmArray::place_run(KernelRun& run, uint64_t now_ns) {
+  find_room(run);
+  if (const auto cap = sm_caps_.find(run.client); cap != sm_caps_.end()) apply_sm_cap(run);
+  run.offered_all_sms = true;
+  uint64_t room = 0;
+  for (const Candidate& candidate : candidates_) room += candidate.room;
+  if (room == 0) return;
+  if (room <= run.blocks_pending) {
+    for (Candidate& candidate : candidates_) candidate.take = candidate.room;
+  } else {
+    spread(run.blocks_pending, run.cost.threads);
+  }
+  for (const Candidate& candidate : candidates_)
+    if (candidate.take > 0) sms_[candidate.sm].place(run, candidate.take, now_ns);
+}
+
+void SmArray::find_room(const KernelRun& run) {
+  candidates_.clear();
+  const auto offer = [&](uint32_t i) {
+    const uint32_t room = sms_[i].room_for(spec_, run.cost);
+    if (room > 0) candidates_.push_back({i, room, 0});
+  };
+  // Under a cap the SMs in use decide which others may be used, so all are looked at.
+  if (run.offered_all_sms && !sm_caps_.contains(run.client)) {
+    for (const uint32_t i : freed_) offer(i);
+  } else {
+    for (uint32_t i = 0; i < sms_.size(); ++i) offer(i);
+  }
+}
+
+// Keeps the SMs that the client uses already and as many others, emptiest first, as its cap allows.
+void SmArray::apply_sm_cap(const KernelRun& run) {
+  const uint32_t cap = sm_caps_[run.client];
+  std::vector<bool> used(sms_.size());
+  uint32_t in_use = 0;
+  for (size_t i = 0; i < sms_.size(); ++i) {
+    used[i] = sms_[i].threads_of(run.client) > 0;
+    in_use += used[i];
+  }
+  std::stable_sort(candidates_.begin(), candidates_.end(),
+                   [&](const Candidate& a, const Candidate& b) {
+                     if (used[a.sm] != used[b.sm]) return bool{used[a.sm]};
+                     return sms_[a.sm].usage().threads < sms_[b.sm].usage().threads;
+                   });
+  uint32_t fresh = in_use < cap ? cap - in_use : 0;
+  std::erase_if(candidates_, [&](const Candidate& candidate) {
+    if (used[candidate.sm]) return false;
+    if (fresh == 0) return true;
+    --fresh;
+    return false;
+  });
+}
+
+uint64_t SmArray::count_up_to(int64_t level, uint32_t threads) const {
+  uint64_t count = 0;
+  for (const Candidate& candidate : candidates_) {
+    const int64_t gap = level - int64_t{sms_[candidate.sm].usage().threads};
+    if (gap > 0) count += std::min<uint64_t>(candidate.room, static_cast<uint64_t>(gap) / threads);
+  }
+  return count;
+}
+
+// Fills the SMs up to one level of threads, the rest one each: what placing block after block on
+// the emptiest SM gives.
+void SmArray::spread(uint64_t blocks, uint32_t threads) {
+  int64_t low = 0;
+  int64_t high = int64_t{spec_.threads_per_sm} + threads;
+  while (high - low > 1) {
+    const int64_t middle = (low + high) / 2;
+    (count_up_to(middle, threads) <= blocks ? low : high) = middle;
+  }
+  uint64_t left = blocks;
+  for (Candidate& candidate : candidates_) {
+    const int64_t gap = low - int64_t{sms_[candidate.sm].usage().threads};
+    const uint64_t fit = gap > 0 ? static_cast<uint64_t>(gap) / threads : 0;
+    candidate.take = static_cast<uint32_t>(std::min<uint64_t>(candidate.room, fit));
+    left -= candidate.take;
+  }
+  for (Candidate& candidate : candidates_) {
+    if (left == 0) break;
+    const int64_t load =
+        int64_t{sms_[candidate.sm].usage().threads} + int64_t{candidate.take} * threads;
+    if (candidate.take == candidate.room || load + threads > low + 1) continue;
+    ++candidate.take;
+    --left;
+  }
+}
+
+void SmArray::collect_demands(uint64_t now_ns, const MemoryFlows& flows) {
+  constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+  demands_.clear();
+  for (Sm& sm : sms_) {
+    if (sm.dirty) {
+      sm.advance(now_ns);
+      sm.set_rates(now_ns, sm.dram_limit() > 0 ? sm.dram_limit() : kUnlimited);
+    }
+    if (sm.dram_demand() > 0) demands_.push_back({sm.dram_demand(), 1.0});
+  }
+  flows.append_demands(demands_);
+}
+
+void SmArray::settle(uint64_t now_ns, MemoryFlows& flows) {
+  collect_demands(now_ns, flows);
+  const double level = demands_.empty() ? std::numeric_limits<double>::infinity()
+                                        : fair_level(demands_, dram_capacity_);
+  for (Sm& sm : sms_) {
+    if (sm.dram_demand() <= 0 || same_limit(level, sm.dram_limit())) continue;
+    // Neither the old nor the new limit is felt.
+    if (sm.dram_demand() <= level && sm.dram_demand() <= sm.dram_limit()) continue;
+    sm.advance(now_ns);
+    sm.set_rates(now_ns, level);
+  }
+  if (!flows.empty() || flows.dirty) {
+    flows.advance(now_ns);
+    flows.set_rates(now_ns, level);
+  }
+  find_next_end(flows);
+}
+
+void SmArray::find_next_end(const MemoryFlows& flows) {
+  next_end_ns_ = flows.next_end_ns();
+  for (const Sm& sm : sms_) next_end_ns_ = std::min(next_end_ns_, sm.next_end_ns());
+}
+
+void SmArray::retire(uint64_t now_ns, std::vector<std::unique_ptr<KernelRun>>& done) {
+  bool any = false;
+  for (uint32_t i = 0; i < sms_.size(); ++i) {
+    if (!sms_[i].retire(now_ns)) continue;
+    mark_freed(i);
+    any = true;
+  }
+  if (!any) return;
+  for (auto& run : runs_)
+    if (run->blocks_pending == 0 && run->blocks_running == 0) done.push_back(std::move(run));
+  std::erase(runs_, nullptr);
+}
+
+bool SmArray::has_resident_blocks() const {
+  return std::any_of(runs_.begin(), runs_.end(),
+                     [](const auto& run) { return run->blocks_running > 0; });
+}
+
+void SmArray::freeze(uint64_t now_ns) {
+  for (Sm& sm : sms_) sm.advance(now_ns);
+  next_end_ns_ = kNever;
+}
+
+void SmArray::thaw(uint64_t now_ns) {
+  for (Sm& sm : sms_) {
+    sm.resume(now_ns);
+    sm.dirty = true;
+  }
+}
+
+double SmArray::thread_share(uint32_t client) const {
+  uint64_t threads = 0;
+  for (const Sm& sm : sms_) threads += sm.threads_of(client);
+  return static_cast<double>(threads) /
+         (static_cast<double>(spec_.threads_per_sm) * spec_.sm_count);
+}
+
+}  // namespace gacer::simdevice
