@@ -65,7 +65,7 @@ Status Daemon::start() {
   stop_event_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stop_event_.valid()) return Error{errno, std::string("eventfd: ") + strerror(errno)};
   if (const Status added = epoll_.add(stop_event_.get(), kStopKey); !added) return added;
-  return epoll_.add(control_.fd(), kListenerKey);
+  return epoll_.add(control_->fd(), kListenerKey);
 }
 
 void Daemon::request_stop() {
@@ -85,6 +85,7 @@ void Daemon::run() {
     drop_silent(now_ns);
   }
   table_->detach_all(monotonic_now_ns());
+  control_.reset();
   sessions_.clear();
 }
 
@@ -97,7 +98,7 @@ uint64_t Daemon::next_deadline_ns() const {
 }
 
 DaemonFacts Daemon::facts(uint64_t now_ns) const {
-  return DaemonFacts{control_.path(), now_ns - started_ns_};
+  return DaemonFacts{control_->path(), now_ns - started_ns_};
 }
 
 void Daemon::dispatch(uint64_t key, uint64_t now_ns) {
@@ -117,7 +118,7 @@ void Daemon::dispatch(uint64_t key, uint64_t now_ns) {
 
 void Daemon::accept_waiting(uint64_t now_ns) {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
-    UniqueFd socket(accept4(control_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    UniqueFd socket(accept4(control_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.valid()) {
       add_session(std::move(socket), now_ns);
     } else if (errno == EMFILE || errno == ENFILE) {
@@ -134,7 +135,7 @@ void Daemon::refuse_for_lack_of_fds() {
   log_line(LogLevel::kError, "gacerd", "out of file descriptors with %zu peers: raise ulimit -n",
            sessions_.size());
   spare_fd_.reset();
-  UniqueFd(accept4(control_.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+  UniqueFd(accept4(control_->fd(), nullptr, nullptr, SOCK_CLOEXEC));
   spare_fd_ = open_spare();
 }
 

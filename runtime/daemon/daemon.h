@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/daemon/control_socket.h"
@@ -46,7 +47,7 @@ class Daemon {
   uint64_t next_deadline_ns() const;
   DaemonFacts facts(uint64_t now_ns) const;
 
-  ControlSocket control_;
+  std::optional<ControlSocket> control_;  // empty once run() has ended
   EpollSet epoll_;
   std::unique_ptr<TenantTable> table_;
   UniqueFd stop_event_;

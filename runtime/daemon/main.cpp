@@ -84,19 +84,21 @@ void announce_ready(int fd) {
   close(fd);
 }
 
-int fail(const Error& error, int code) {
+int fail(const Options& options, const Error& error, int code) {
+  // A program that started us in the background shows this line to its user.
+  if (options.ready_fd >= 0) dprintf(options.ready_fd, "%s\n", error.message.c_str());
   fprintf(stderr, "gacerd: %s\n", error.message.c_str());
   return code;
 }
 
 int serve(const Options& options) {
   auto core = make_core(options);
-  if (!core) return fail(core.error(), kExitUsage);
+  if (!core) return fail(options, core.error(), kExitUsage);
   raise_fd_limit();
   auto daemon = Daemon::create(options.socket_path, std::move(core).value());
-  if (!daemon) return fail(daemon.error(), kExitRefused);
+  if (!daemon) return fail(options, daemon.error(), kExitRefused);
   if (const Status written = write_pid_file(options.pid_file); !written)
-    return fail(written.error(), kExitRefused);
+    return fail(options, written.error(), kExitRefused);
   running_daemon = daemon->get();
   install_signals();
   log_line(LogLevel::kInfo, "gacerd", "serving %s", options.socket_path.c_str());

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words of `gacer run`, checked, and the environment that follows from them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "tools/command.h"
+
+namespace gacer::tools {
+
+struct RunOptions {
+  std::string socket_path;
+  std::string name;  // default: the program's name and our pid
+  std::string tenant_class = "batch";
+  uint64_t memory_limit_bytes = 0;  // 0: none
+  uint32_t weight = 1;
+  int32_t priority = 0;
+  std::string policy;  // empty: the daemon's
+  bool start_daemon = true;
+  Arguments command;  // empty: help was asked for and printed
+};
+
+// Throws CLI::ParseError or ToolError kExitUsage.
+RunOptions parse_run(const Arguments& arguments);
+
+// Variables to set for the program; LD_PRELOAD is built on `current_preload`.
+std::map<std::string, std::string> run_environment(const RunOptions& options,
+                                                   const std::string& shim,
+                                                   const std::string& current_preload);
+
+}  // namespace gacer::tools
