@@ -16,14 +16,19 @@ struct RawOptions {
   bool tiny = false;
 };
 
+// Finer limits depend on the model, see check_options().
 void add_shape_options(CLI::App& app, RawOptions& raw) {
   ModelOptions& shape = raw.options.shape;
-  app.add_option("--batch", shape.batch, "items per request")->capture_default_str();
-  app.add_option("--image", shape.image, "pixels a side (image models)");
-  app.add_option("--seq", shape.sequence, "tokens or time steps (bert-base 128, lstm 25)");
-  app.add_option("--context", shape.context, "cached tokens (gpt2-decode 512)");
-  app.add_option("--layers", shape.layers, "at most this many layers, or blocks per stage");
-  app.add_option("--width-divisor", shape.width_divisor, "divide channels by this");
+  const CLI::Range positive(1, 1 << 20);
+  const auto add = [&](const char* name, int& value, const char* help) {
+    return app.add_option(name, value, help)->check(positive)->type_name("N");
+  };
+  add("--batch", shape.batch, "items per request")->capture_default_str();
+  add("--image", shape.image, "pixels a side (image models)");
+  add("--seq", shape.sequence, "tokens or time steps (bert-base 128, lstm 25)");
+  add("--context", shape.context, "cached tokens (gpt2-decode 512)");
+  add("--layers", shape.layers, "at most this many layers, or blocks per stage");
+  add("--width-divisor", shape.width_divisor, "divide channels by this");
   app.add_flag("--tiny", raw.tiny, "a small version of the model, for quick tests");
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kernels/app/arrivals.h"
-#include "kernels/host/cuda_session.h"
+#include "kernels/host/stream_priority.h"
 #include "kernels/model/model_list.h"
 
 namespace gacer::kernels {

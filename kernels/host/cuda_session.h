@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "kernels/host/cuda_status.h"
+#include "kernels/host/stream_priority.h"
 
 namespace gacer::kernels {
-
-enum class StreamPriority { kDefault, kHigh, kLow };
 
 class CudaSession {
  public:

@@ -71,10 +71,11 @@ std::string check_options(const ModelRow& model, const ModelOptions& options) {
       {"--layers", options.layers, 1, 1000},
       {"--seq", options.sequence, 1, longest_sequence(model.name)},
       {"--context", options.context, 1, 1024},
-      {"--width-divisor", options.width_divisor, 1, 64},
   };
   if (options.batch < 1 || options.batch > 1024)
     return "--batch " + std::to_string(options.batch) + ": must be 1 to 1024";
+  if (options.width_divisor < 1 || options.width_divisor > 64)
+    return "--width-divisor " + std::to_string(options.width_divisor) + ": must be 1 to 64";
   for (const Bound& bound : bounds)
     if (std::string wrong = check_bound(bound); !wrong.empty()) return wrong;
   return {};
