@@ -25,9 +25,10 @@ inline bool parse(CLI::App& app, const Arguments& arguments) {
 
 inline void add_socket_option(CLI::App& app, std::string& path) {
   path = default_socket_path();
-  app.add_option("--socket", path,
-                 "Control socket (default: $GACER_SOCKET, $XDG_RUNTIME_DIR/gacer.sock, "
-                 "/run/gacer/gacer.sock)");
+  app.add_option(
+      "--socket", path,
+      "Control socket (default: $GACER_SOCKET, $XDG_RUNTIME_DIR/gacer.sock (not for root), "
+      "/run/gacer/gacer.sock)");
 }
 
 }  // namespace gacer::tools

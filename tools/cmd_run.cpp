@@ -49,7 +49,8 @@ int run_run(const Arguments& arguments) {
   reach_daemon(options);
   const char* preload = getenv("LD_PRELOAD");
   const auto variables = run_environment(options, shim, preload == nullptr ? "" : preload);
-  for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+  for (const auto& [name, value] : variables)
+    value.empty() ? unsetenv(name.c_str()) : setenv(name.c_str(), value.c_str(), 1);
   return become(options.command);
 }
 

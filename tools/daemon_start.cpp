@@ -30,8 +30,17 @@ std::string daemon_program() {
   return executable_folder() + "/gacerd";
 }
 
+std::string log_path(const std::string& socket_path) {
+  return socket_path + ".log";
+}
+
 std::vector<std::string> daemon_words(const std::string& socket_path, const std::string& policy) {
-  std::vector<std::string> words{daemon_program(), "--socket", socket_path, "--ready-fd",
+  std::vector<std::string> words{daemon_program(),
+                                 "--socket",
+                                 socket_path,
+                                 "--log",
+                                 log_path(socket_path),
+                                 "--ready-fd",
                                  std::to_string(kReadyFd)};
   if (!policy.empty()) words.insert(words.end(), {"--policy", policy});
   return words;
@@ -48,16 +57,14 @@ std::vector<char*> argv_of(std::vector<std::string>& words) {
 struct LaunchPlan {
   std::vector<std::string> words;
   std::vector<char*> argv;
-  std::string log_path;
   int ready_fd = -1;
 };
 
 void redirect(const LaunchPlan& plan) {
   const int null = open("/dev/null", O_RDWR);
-  const int log = open(plan.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
   dup2(null, STDIN_FILENO);
   dup2(null, STDOUT_FILENO);
-  dup2(log >= 0 ? log : null, STDERR_FILENO);
+  dup2(null, STDERR_FILENO);
   if (plan.ready_fd == kReadyFd)
     fcntl(kReadyFd, F_SETFD, 0);
   else
@@ -95,7 +102,7 @@ std::string launch(const std::string& socket_path, const std::string& policy) {
   if (pipe2(ends, O_CLOEXEC) != 0) throw ToolError(kExitNoDaemon, strerror(errno));
   const UniqueFd reader(ends[0]);
   UniqueFd writer(ends[1]);
-  LaunchPlan plan{daemon_words(socket_path, policy), {}, socket_path + ".log", writer.get()};
+  LaunchPlan plan{daemon_words(socket_path, policy), {}, writer.get()};
   plan.argv = argv_of(plan.words);
   const pid_t child = fork();
   if (child < 0) throw ToolError(kExitNoDaemon, fmt::format("fork: {}", strerror(errno)));
@@ -122,7 +129,7 @@ void start_daemon(const std::string& socket_path, const std::string& policy) {
   if (lost_a_race && somebody_answers(socket_path)) return;
   throw ToolError(kExitNoDaemon,
                   fmt::format("cannot start gacerd: {}",
-                              answer.empty() ? "no answer; see " + socket_path + ".log" : answer));
+                              answer.empty() ? "no answer; see " + log_path(socket_path) : answer));
 }
 
 }  // namespace gacer::tools

@@ -30,13 +30,18 @@ int report_usage(const CLI::ParseError& error, const Command& command) {
   return kExitUsage;
 }
 
+// The daemon's lines may start with the verb already.
+std::string_view without_verb(std::string_view line, const std::string& verb) {
+  return line.rfind(verb + ": ", 0) == 0 ? line.substr(verb.size() + 2) : line;
+}
+
 int run_command(const Command& command, const Arguments& arguments) {
   try {
     return command.run(arguments);
   } catch (const CLI::ParseError& error) {
     return report_usage(error, command);
   } catch (const ToolError& error) {
-    fmt::print(stderr, "gacer {}: {}\n", command.name, error.what());
+    fmt::print(stderr, "gacer {}: {}\n", command.name, without_verb(error.what(), command.name));
     return error.code();
   } catch (const std::exception& error) {
     fmt::print(stderr, "gacer {}: unexpected failure: {}\n", command.name, error.what());

@@ -31,6 +31,7 @@ void declare(CLI::App& app, RunOptions& options, std::string& memory) {
       ->check(CLI::Range(shm::kMinWeight, shm::kMaxWeight))
       ->capture_default_str();
   app.add_option("--priority", options.priority, "Inside the class; greater goes first")
+      ->check(CLI::Range(shm::kMinPriority, shm::kMaxPriority))
       ->capture_default_str();
   app.add_option("--policy", options.policy, "Policy to start gacerd with or to switch it to");
   app.add_flag_callback(
@@ -101,7 +102,8 @@ std::map<std::string, std::string> run_environment(const RunOptions& options,
       {"GACER_WEIGHT", std::to_string(options.weight)},
       {"GACER_PRIORITY", std::to_string(options.priority)},
   };
-  variables["GACER_MEM"] = std::to_string(options.memory_limit_bytes);
+  const uint64_t limit = options.memory_limit_bytes;
+  variables["GACER_MEM"] = limit == 0 ? "" : std::to_string(limit);
   return variables;
 }
 

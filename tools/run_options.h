@@ -25,7 +25,8 @@ struct RunOptions {
 // Throws CLI::ParseError or ToolError kExitUsage.
 RunOptions parse_run(const Arguments& arguments);
 
-// Variables to set for the program; LD_PRELOAD is built on `current_preload`.
+// Variables to set for the program, or to remove where the value is empty (no quota must not
+// inherit one); LD_PRELOAD is built on `current_preload`.
 std::map<std::string, std::string> run_environment(const RunOptions& options,
                                                    const std::string& shim,
                                                    const std::string& current_preload);

@@ -26,12 +26,12 @@ std::optional<std::string> text_of(const char (&field)[N]) {
   return std::string(field, static_cast<const char*>(end));
 }
 
-Error out_of_range(const char* field, uint64_t value, uint64_t low, uint64_t high) {
+Error out_of_range(const char* field, int64_t value, int64_t low, int64_t high) {
   return Error{EINVAL, std::string("hello: ") + field + " is " + std::to_string(value) +
                            ", must be " + std::to_string(low) + ".." + std::to_string(high)};
 }
 
-Status check_range(const char* field, uint64_t value, uint64_t low, uint64_t high) {
+Status check_range(const char* field, int64_t value, int64_t low, int64_t high) {
   if (value < low || value > high) return out_of_range(field, value, low, high);
   return {};
 }
@@ -39,10 +39,11 @@ Status check_range(const char* field, uint64_t value, uint64_t low, uint64_t hig
 Status check_numbers(const abi::HelloMessage& hello) {
   const struct {
     const char* field;
-    uint64_t value, low, high;
+    int64_t value, low, high;
   } rows[] = {
       {"tenant_class", hello.tenant_class, 0, 1},
       {"weight", hello.weight, shm::kMinWeight, shm::kMaxWeight},
+      {"priority", hello.priority, shm::kMinPriority, shm::kMaxPriority},
       {"sm_count", hello.sm_count, 0, kMaxSmCount},
       {"threads_per_sm", hello.threads_per_sm, 0, kMaxThreadsPerSm},
       {"regs_per_sm", hello.regs_per_sm, 0, kMaxRegsPerSm},

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // gacerd: options, signals, exit codes.
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 
 #include "runtime/base/log.h"
 #include "runtime/base/socket_path.h"
@@ -22,6 +25,7 @@ struct Options {
   std::string policy = "priority";
   std::vector<std::string> settings;
   std::string pid_file;
+  std::string log_file;
   int ready_fd = -1;
 };
 
@@ -77,6 +81,16 @@ Status write_pid_file(const std::string& path) {
   return {};
 }
 
+// From here on what we log goes there; the folder is the socket's and exists by now.
+Status redirect_log(const std::string& path) {
+  if (path.empty()) return {};
+  const UniqueFd log(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!log.valid() || dup2(log.get(), STDERR_FILENO) < 0)
+    return Error{errno, "cannot write log " + path + ": " + strerror(errno)};
+  return {};
+}
+
 // Tells the program that started us that the socket answers.
 void announce_ready(int fd) {
   if (fd < 0) return;
@@ -99,6 +113,8 @@ int serve(const Options& options) {
   if (!daemon) return fail(options, daemon.error(), kExitRefused);
   if (const Status written = write_pid_file(options.pid_file); !written)
     return fail(options, written.error(), kExitRefused);
+  if (const Status redirected = redirect_log(options.log_file); !redirected)
+    return fail(options, redirected.error(), kExitRefused);
   running_daemon = daemon->get();
   install_signals();
   log_line(LogLevel::kInfo, "gacerd", "serving %s", options.socket_path.c_str());
@@ -109,14 +125,16 @@ int serve(const Options& options) {
 }
 
 void declare(CLI::App& app, Options& options) {
-  app.add_option("--socket", options.socket_path,
-                 "Control socket (default: $GACER_SOCKET, $XDG_RUNTIME_DIR/gacer.sock, "
-                 "/run/gacer/gacer.sock)");
+  app.add_option(
+      "--socket", options.socket_path,
+      "Control socket (default: $GACER_SOCKET, $XDG_RUNTIME_DIR/gacer.sock (not for root), "
+      "/run/gacer/gacer.sock)");
   app.add_option("--policy", options.policy, "Policy at start: " + list_of_policies())
       ->capture_default_str();
   app.add_option("--set", options.settings, "Set a knob at start, KEY=VALUE; may be repeated")
       ->take_all();
   app.add_option("--pid-file", options.pid_file, "Write the process id there while serving");
+  app.add_option("--log", options.log_file, "Append the log there instead of stderr");
   app.add_option("--ready-fd", options.ready_fd, "Descriptor to write 'ready' to once serving")
       ->group("");
 }

@@ -11,6 +11,8 @@ namespace gacer::shm {
 
 inline constexpr uint32_t kMinWeight = 1;
 inline constexpr uint32_t kMaxWeight = 1000;
+inline constexpr int32_t kMinPriority = -1000;
+inline constexpr int32_t kMaxPriority = 1000;
 inline constexpr size_t kMaxTenantName = sizeof(abi::HelloMessage::tenant) - 1;
 
 // 1 to 63 printable ASCII characters: it goes into tables, logs and JSON as it is.
