@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// One attachment to a daemon: the mapped segment and what belongs to it. Made by Session on
+// attaching and never freed, since another thread or the GPU may still use it when a newer one has
+// taken its place.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "interpose/stream_table.h"
+#include "runtime/abi/segment_layout.h"
+
+namespace gacer::interpose {
+
+// How finished work gets into completed_cost_ns.
+enum class CompletionWay : uint32_t {
+  kUnknown,      // the segment has not been registered with the driver yet
+  kStreamWrite,  // the stream writes the word
+  kEvents,       // refused: events are recorded and polled
+};
+
+struct Attachment {
+  Attachment(abi::Segment& mapped_segment, const abi::Board* mapped_board, int socket_fd)
+      : segment(mapped_segment), board(mapped_board), socket(socket_fd), streams(mapped_segment) {}
+
+  abi::Segment& segment;
+  const abi::Board* board;  // NULL in tests without a daemon
+  const int socket;         // -1 in tests without a daemon
+  uint64_t socket_inode = 0;
+  uint64_t memory_told_bytes = 0;  // memory_in_use_bytes of its hello
+  StreamTable streams;
+  std::atomic<uint64_t> reserved_ns{0};  // let through, not yet submitted (see gate.h)
+
+  // Bumped whenever cost counting pauses, so that streams start over consistently.
+  std::atomic<uint32_t> counting_epoch{1};
+
+  std::atomic<bool> daemon_silent{false};  // heartbeat stale: launches pass
+
+  std::atomic<CompletionWay> way{CompletionWay::kUnknown};
+  std::atomic<uint64_t> device_base{0};  // the GPU's address of the segment
+  SpinLock registration_lock;
+};
+
+}  // namespace gacer::interpose

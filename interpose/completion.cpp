@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/completion.h"
+
+#include <unistd.h>
+
+#include <bit>
+#include <cstddef>
+
+#include "interpose/driver.h"
+
+namespace gacer::interpose {
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+size_t registered_bytes() {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t words =
+      offsetof(abi::Segment, costs);  // nothing behind the stream slots is the GPU's business
+  return (words + page - 1) / page * page;
+}
+
+CompletionWay register_segment(Attachment& attachment) {
+  const DriverTable& real = driver();
+  constexpr unsigned kFlags = CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE;
+  const CUresult registered =
+      real.cuMemHostRegister_v2(&attachment.segment, registered_bytes(), kFlags);
+  if (registered != CUDA_SUCCESS && registered != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+    return CompletionWay::kEvents;
+  CUdeviceptr address = 0;
+  if (real.cuMemHostGetDevicePointer_v2(&address, &attachment.segment, 0) != CUDA_SUCCESS ||
+      address == 0)
+    return CompletionWay::kEvents;
+  attachment.device_base.store(address, kRelaxed);
+  return CompletionWay::kStreamWrite;
+}
+
+CompletionWay completion_way(Attachment& attachment) {
+  // Pairs with the release below: device_base is there.
+  CompletionWay way = attachment.way.load(std::memory_order_acquire);
+  if (way != CompletionWay::kUnknown) return way;
+  const SpinGuard guard(attachment.registration_lock);
+  way = attachment.way.load(kRelaxed);
+  if (way != CompletionWay::kUnknown) return way;
+  way = register_segment(attachment);
+  attachment.way.store(way, std::memory_order_release);  // pairs with the acquire above
+  return way;
+}
+
+bool write_by_stream(Attachment& attachment, const StreamState& state, int slot, uint64_t cost_ns) {
+  if (completion_way(attachment) != CompletionWay::kStreamWrite) return false;
+  const CUdeviceptr word = attachment.device_base.load(kRelaxed) + offsetof(abi::Segment, streams) +
+                           static_cast<size_t>(slot) * sizeof(abi::StreamSlot) +
+                           offsetof(abi::StreamSlot, completed_cost_ns);
+  const DriverTable& real = driver();
+  auto* write = state.stream.null_is_per_thread ? real.cuStreamWriteValue64_v2_ptsz
+                                                : real.cuStreamWriteValue64_v2;
+  if (write(state.stream.handle, word, cost_ns, CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS)
+    return true;
+  attachment.way.store(CompletionWay::kEvents,
+                       std::memory_order_release);  // pairs with completion_way()
+  return false;
+}
+
+// Caller holds mark_lock.
+bool record_event(StreamState& state, uint64_t cost_ns) {
+  EventQueue& queue = state.events;
+  if (queue.count == EventQueue::kCapacity) return false;
+  EventQueue::Entry& entry = queue.entries[(queue.first + queue.count) % EventQueue::kCapacity];
+  const DriverTable& real = driver();
+  if (entry.event == nullptr &&
+      real.cuEventCreate(&entry.event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+    return false;
+  auto* record = state.stream.null_is_per_thread ? real.cuEventRecord_ptsz : real.cuEventRecord;
+  if (record(entry.event, state.stream.handle) != CUDA_SUCCESS) return false;
+  entry.cost_ns = cost_ns;
+  ++queue.count;
+  return true;
+}
+
+// Caller holds mark_lock. An event that can no longer be asked (its context is gone) counts as
+// happened.
+void poll_queue(StreamState& state, abi::StreamSlot& slot) {
+  EventQueue& queue = state.events;
+  while (queue.count > 0) {
+    const EventQueue::Entry& oldest = queue.entries[queue.first];
+    if (driver().cuEventQuery(oldest.event) == CUDA_ERROR_NOT_READY) return;
+    slot.completed_cost_ns.store(oldest.cost_ns, kRelaxed);
+    queue.first = (queue.first + 1) % EventQueue::kCapacity;
+    --queue.count;
+  }
+}
+
+// Caller holds mark_lock.
+bool issue_mark(Attachment& attachment, StreamState& state, int index, uint64_t cost_ns) {
+  if (write_by_stream(attachment, state, index, cost_ns)) return true;
+  abi::StreamSlot& slot = attachment.streams.slot(index);
+  poll_queue(state, slot);
+  if (record_event(state, cost_ns)) return true;
+  // Events under way will be followed by a later mark. With none there is no way to learn of
+  // completion.
+  if (state.events.count > 0) return false;
+  slot.completed_cost_ns.store(cost_ns, kRelaxed);
+  return true;
+}
+
+bool has_tail(const abi::StreamSlot& slot) {
+  return slot.submitted_cost_ns.load(kRelaxed) != slot.marked_cost_ns.load(kRelaxed);
+}
+
+void drop_events(StreamState& state) {
+  for (EventQueue::Entry& entry : state.events.entries) {
+    if (entry.event != nullptr) driver().cuEventDestroy_v2(entry.event);
+    entry = {};
+  }
+  state.events.first = state.events.count = 0;
+}
+
+void settle(StreamState& state, abi::StreamSlot& slot, bool with_events) {
+  const SpinGuard guard(state.mark_lock);
+  if (with_events) drop_events(state);
+  const uint64_t submitted = slot.submitted_cost_ns.load(kRelaxed);
+  slot.marked_cost_ns.store(submitted, kRelaxed);
+  slot.completed_cost_ns.store(submitted, kRelaxed);
+}
+
+}  // namespace
+
+void mark_stream(Attachment& attachment, int index) {
+  StreamState& state = attachment.streams.state(index);
+  abi::StreamSlot& slot = attachment.streams.slot(index);
+  if (!state.mark_lock.try_lock()) return;
+  const uint64_t submitted = slot.submitted_cost_ns.load(kRelaxed);
+  if (submitted != slot.marked_cost_ns.load(kRelaxed) &&
+      issue_mark(attachment, state, index, submitted))
+    slot.marked_cost_ns.store(submitted, kRelaxed);
+  state.mark_lock.unlock();
+}
+
+void mark_tail(Attachment& attachment, uint64_t key) {
+  const int slot = attachment.streams.find(key);
+  if (slot != StreamTable::kNone && has_tail(attachment.streams.slot(slot)))
+    mark_stream(attachment, slot);
+}
+
+void mark_all_tails(Attachment& attachment, CUcontext context) {
+  for (uint64_t left = attachment.streams.used(); left != 0; left &= left - 1) {
+    const int slot = std::countr_zero(left);
+    if (context != nullptr && attachment.streams.state(slot).context != context) continue;
+    if (has_tail(attachment.streams.slot(slot))) mark_stream(attachment, slot);
+  }
+}
+
+void poll_events(Attachment& attachment) {
+  if (attachment.way.load(kRelaxed) != CompletionWay::kEvents) return;
+  for (uint64_t left = attachment.streams.used(); left != 0; left &= left - 1) {
+    const int slot = std::countr_zero(left);
+    StreamState& state = attachment.streams.state(slot);
+    if (!state.mark_lock.try_lock()) continue;
+    poll_queue(state, attachment.streams.slot(slot));
+    state.mark_lock.unlock();
+  }
+}
+
+void retire_stream(Attachment& attachment, uint64_t key) {
+  const int slot = attachment.streams.find(key);
+  if (slot == StreamTable::kNone) return;
+  mark_tail(attachment, key);
+  // A stream write reaches the word by itself; events are ours to poll, and their stream is about
+  // to go.
+  if (attachment.way.load(kRelaxed) != CompletionWay::kStreamWrite)
+    settle(attachment.streams.state(slot), attachment.streams.slot(slot), true);
+  attachment.streams.drop(key);
+}
+
+void abandon_streams(Attachment& attachment, CUcontext context) {
+  for (uint64_t left = attachment.streams.used(); left != 0; left &= left - 1) {
+    const int slot = std::countr_zero(left);
+    StreamState& state = attachment.streams.state(slot);
+    if (context != nullptr && state.context != context) continue;
+    // Their events went with the context.
+    for (EventQueue::Entry& entry : state.events.entries) entry = {};
+    settle(state, attachment.streams.slot(slot), false);
+    attachment.streams.drop_slot(slot);
+  }
+  attachment.way.store(CompletionWay::kUnknown,
+                       std::memory_order_release);  // pairs with completion_way()
+}
+
+}  // namespace gacer::interpose

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Marks: after some launches the stream itself writes the cost submitted so far into its slot.
+// Where the driver refuses to register the segment or to write, an event is recorded instead and
+// polled on later calls. No call here synchronises, and none is made while a stream capture is
+// under way (the caller checks). Thread-safe.
+#pragma once
+
+#include "interpose/attachment.h"
+
+namespace gacer::interpose {
+
+// Brings the newest mark of this slot up to what has been submitted. A thread that is already
+// marking the same stream makes this a no-op.
+void mark_stream(Attachment& attachment, int slot);
+
+// Marks what is unmarked: on one stream, on all streams of a context (NULL: of all contexts).
+void mark_tail(Attachment& attachment, uint64_t key);
+void mark_all_tails(Attachment& attachment, CUcontext context);
+
+// Moves completed_cost_ns forward for events that have happened. Nothing to do with stream writes.
+void poll_events(Attachment& attachment);
+
+// Before a stream is destroyed or with its context: marks or settles its counters and frees its
+// slot.
+void retire_stream(Attachment& attachment, uint64_t key);
+// After contexts have gone: their streams' work will never be reported; NULL: all contexts.
+void abandon_streams(Attachment& attachment, CUcontext context);
+
+}  // namespace gacer::interpose

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/driver_search.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/base/unique_fd.h"
+
+namespace gacer::interpose {
+namespace {
+
+using Visit = bool (*)(void*, const char*);
+
+constexpr const char* kDriverName = "libcuda.so.1";
+constexpr const char* kFolders =
+    "/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/lib:/usr/lib/wsl/lib:/usr/local/nvidia/lib64:"
+    "/usr/local/nvidia/lib:/usr/local/cuda/compat:/usr/lib/x86_64-linux-gnu/nvidia/current";
+
+// Layout of the loader's cache, see cache_file_new in glibc's dl-cache.h (format
+// "glibc-ld.so.cache1.1").
+constexpr char kCacheMagic[] = "glibc-ld.so.cache1.1";
+struct CacheHeader {
+  char magic[20];
+  uint32_t entry_count;
+  uint32_t string_bytes;
+  uint32_t unused[5];
+};
+struct CacheEntry {
+  int32_t flags;
+  uint32_t key;    // offset of the name from the start of the file
+  uint32_t value;  // offset of the path
+  uint32_t os_version;
+  uint64_t hardware;
+};
+static_assert(sizeof(CacheHeader) == 48 && sizeof(CacheEntry) == 24);
+constexpr int32_t kLibc6X8664 = 0x0303;
+
+const char* text_at(const char* file, size_t bytes, uint32_t offset) {
+  if (offset >= bytes || memchr(file + offset, '\0', bytes - offset) == nullptr) return "";
+  return file + offset;
+}
+
+bool visit_cache_entries(const char* file, size_t bytes, Visit visit, void* context) {
+  CacheHeader header;
+  if (bytes < sizeof header) return false;
+  memcpy(&header, file, sizeof header);
+  if (memcmp(header.magic, kCacheMagic, sizeof header.magic) != 0) return false;
+  if (header.entry_count > (bytes - sizeof header) / sizeof(CacheEntry)) return false;
+  for (uint32_t i = 0; i < header.entry_count; ++i) {
+    CacheEntry entry;
+    memcpy(&entry, file + sizeof header + i * sizeof entry, sizeof entry);
+    if (entry.flags != kLibc6X8664 || strcmp(text_at(file, bytes, entry.key), kDriverName) != 0)
+      continue;
+    const char* path = text_at(file, bytes, entry.value);
+    if (path[0] == '/' && visit(context, path)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool visit_path_list(const char* list, Visit visit, void* context) {
+  while (list != nullptr && *list != '\0') {
+    const size_t length = strcspn(list, ":;");
+    char path[PATH_MAX];
+    // A relative or empty folder would mean another file after the program's next chdir.
+    if (length > 0 && list[0] == '/' && length + sizeof "/libcuda.so.1" < sizeof path) {
+      snprintf(path, sizeof path, "%.*s/%s", static_cast<int>(length), list, kDriverName);
+      if (visit(context, path)) return true;
+    }
+    list += length + (list[length] != '\0' ? 1 : 0);
+  }
+  return false;
+}
+
+bool visit_loader_cache(const char* cache_file, Visit visit, void* context) {
+  const UniqueFd fd(open(cache_file, O_RDONLY | O_CLOEXEC));
+  struct stat info {};
+  if (!fd.valid() || fstat(fd.get(), &info) != 0 || info.st_size <= 0) return false;
+  const auto bytes = static_cast<size_t>(info.st_size);
+  void* mapping = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+  if (mapping == MAP_FAILED) return false;
+  const bool found = visit_cache_entries(static_cast<const char*>(mapping), bytes, visit, context);
+  munmap(mapping, bytes);
+  return found;
+}
+
+bool visit_driver_candidates(Visit visit, void* context) {
+  const char* named = getenv("GACER_REAL_LIBCUDA");
+  if (named != nullptr && named[0] != '\0') return visit(context, named);
+  return visit_path_list(getenv("LD_LIBRARY_PATH"), visit, context) ||
+         visit_loader_cache("/etc/ld.so.cache", visit, context) ||
+         visit_path_list(kFolders, visit, context);
+}
+
+}  // namespace gacer::interpose

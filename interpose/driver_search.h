@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the next driver may lie, in the order in which it is tried:
+//   1. $GACER_REAL_LIBCUDA, and then nothing else;
+//   2. libcuda.so.1 in each folder of $LD_LIBRARY_PATH;
+//   3. what /etc/ld.so.cache has for libcuda.so.1;
+//   4. the folders where distributions, WSL, compat packages and container runtimes put it.
+// Absolute paths only: by its bare name the shim would find itself.
+#pragma once
+
+namespace gacer::interpose {
+
+// Gives each candidate to `visit` until it returns true. Returns whether one did. Reads the
+// environment and the loader's cache; does not allocate beyond mapping that file; thread-safe.
+bool visit_driver_candidates(bool (*visit)(void* context, const char* path), void* context);
+
+// The parts, for tests.
+bool visit_path_list(const char* list, bool (*visit)(void*, const char*), void* context);
+bool visit_loader_cache(const char* cache_file, bool (*visit)(void*, const char*), void* context);
+
+}  // namespace gacer::interpose

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/kernel_registry.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "interpose/driver.h"
+#include "interpose/image_hash.h"
+
+namespace gacer::interpose {
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr uint64_t kResourcesKnown = 1ULL << 63;
+constexpr uint32_t kLeastGuessNs = 2'000;
+constexpr uint64_t kMostGuessNs = 1'000'000'000;
+constexpr uint64_t kWaveNs = 10'000;  // of a grid that fills the device once
+constexpr DeviceFacts kUnknownDevice{100, 2048};
+
+// Kernels of libraries that synchronise with other GPUs or with themselves.
+constexpr const char* kCollectivePrefixes[] = {"nccl", "nvshmem"};
+
+bool is_collective(const char* name) {
+  for (const char* prefix : kCollectivePrefixes)
+    if (strncmp(name, prefix, strlen(prefix)) == 0) return true;
+  return false;
+}
+
+uint64_t hash_shape(const LaunchShape& shape) {
+  uint64_t hash = reinterpret_cast<uint64_t>(shape.kernel);
+  hash ^= (uint64_t{shape.grid[0]} << 32 | shape.block[0]) * 0x9e3779b97f4a7c15ULL;
+  hash ^= (uint64_t{shape.grid[1]} << 32 | shape.grid[2]) * 0xc2b2ae3d27d4eb4fULL;
+  hash ^= (uint64_t{shape.block[1]} << 32 | shape.block[2]) * 0x165667b19e3779f9ULL;
+  return mix_bits(hash ^ shape.dynamic_smem_bytes);
+}
+
+}  // namespace
+
+bool LaunchShape::same_launch(const LaunchShape& other) const {
+  return kernel == other.kernel && memcmp(grid, other.grid, sizeof grid) == 0 &&
+         memcmp(block, other.block, sizeof block) == 0 &&
+         dynamic_smem_bytes == other.dynamic_smem_bytes;
+}
+
+uint32_t guess_cost_ns(const LaunchShape& shape, const DeviceFacts& device) {
+  const bool known = device.sm_count != 0 && device.threads_per_sm != 0;
+  const DeviceFacts& facts = known ? device : kUnknownDevice;
+  const uint64_t room = uint64_t{facts.sm_count} * facts.threads_per_sm;
+  // Saturate first: a launch may carry any 32-bit numbers, also ones that the driver will refuse.
+  const uint64_t blocks = std::min<uint64_t>(shape.blocks(), uint64_t{1} << 40);
+  const uint64_t threads = blocks * std::min<uint64_t>(shape.threads_per_block(), 1024);
+  const uint64_t waves_ns = threads / room * kWaveNs + threads % room * kWaveNs / room;
+  return static_cast<uint32_t>(std::clamp<uint64_t>(waves_ns, kLeastGuessNs, kMostGuessNs));
+}
+
+void KernelRegistry::learn_image(uint64_t handle, uint64_t image_hash) {
+  const SpinGuard guard(lock_);
+  images_.set(handle, image_hash);
+}
+
+void KernelRegistry::learn_derived_module(uint64_t library, uint64_t module) {
+  const SpinGuard guard(lock_);
+  if (const uint64_t* hash = images_.find(library)) images_.set(module, *hash);
+}
+
+void KernelRegistry::forget_image(uint64_t handle) {
+  const SpinGuard guard(lock_);
+  uint64_t hash = 0;
+  images_.take(handle, hash);
+  for (FunctionBucket& bucket : functions_)
+    if (bucket.kernel.load(kRelaxed) != 0 &&
+        bucket.owner == static_cast<uint32_t>(mix_bits(handle)))
+      bucket.kernel.store(0, kRelaxed);
+}
+
+// Caller holds lock_. False: no room.
+bool KernelRegistry::intern(uint64_t id, bool collective, uint32_t& index) {
+  if (const uint64_t* known = kernel_index_.find(id)) {
+    index = static_cast<uint32_t>(*known);
+    return true;
+  }
+  if (kernel_count_ == kMaxKernels || !kernel_index_.set(id, kernel_count_)) return false;
+  index = kernel_count_++;
+  kernels_[index].id = id;
+  kernels_[index].collective = collective;
+  return true;
+}
+
+// Caller holds lock_. NULL: no room near its place, so that a failing search stays short.
+KernelRegistry::FunctionBucket* KernelRegistry::bucket_for(uint64_t handle) {
+  const uint64_t start = mix_bits(handle);
+  FunctionBucket* reusable = nullptr;
+  for (uint32_t i = 0; i < kFunctionProbes; ++i) {
+    FunctionBucket& bucket = functions_[(start + i) % kFunctionBuckets];
+    const uint64_t found = bucket.function.load(kRelaxed);
+    if (found == handle) return &bucket;
+    if (reusable == nullptr && bucket.kernel.load(kRelaxed) == 0) reusable = &bucket;
+    if (found == 0) break;
+  }
+  return reusable;
+}
+
+// Caller holds lock_.
+void KernelRegistry::bind(uint64_t handle, uint64_t owner, uint32_t kernel_index, bool of_library) {
+  FunctionBucket* bucket = bucket_for(handle);
+  if (bucket == nullptr) return;
+  const uint32_t word = 2 * (kernel_index + 1) + (of_library ? 1 : 0);
+  bucket->owner = static_cast<uint32_t>(mix_bits(owner));
+  bucket->kernel.store(word, std::memory_order_release);      // pairs with find_kernel()
+  bucket->function.store(handle, std::memory_order_release);  // pairs with find_kernel()
+}
+
+void KernelRegistry::learn(uint64_t handle, uint64_t owner, const char* name, bool of_library) {
+  if (handle == 0 || name == nullptr) return;
+  const SpinGuard guard(lock_);
+  const uint64_t* image = images_.find(owner);
+  uint32_t index = 0;
+  if (intern(kernel_id_of(image != nullptr ? *image : 0, name), is_collective(name), index))
+    bind(handle, owner, index, of_library);
+}
+
+void KernelRegistry::learn_function(CUfunction function, uint64_t owner, const char* name) {
+  learn(reinterpret_cast<uint64_t>(function), owner, name, false);
+}
+
+void KernelRegistry::learn_library_kernel(CUkernel kernel, uint64_t owner, const char* name) {
+  learn(reinterpret_cast<uint64_t>(kernel), owner, name, true);
+}
+
+void KernelRegistry::learn_alias(CUfunction function, CUkernel kernel) {
+  const SpinGuard guard(lock_);
+  const auto owner = reinterpret_cast<uint64_t>(kernel);
+  const KernelFacts* facts = find_kernel(owner).facts;
+  if (facts == nullptr || function == nullptr) return;
+  bind(reinterpret_cast<uint64_t>(function), owner, static_cast<uint32_t>(facts - kernels_), false);
+}
+
+KernelHandle KernelRegistry::find_kernel(uint64_t handle) const {
+  const uint64_t start = mix_bits(handle);
+  for (uint32_t i = 0; i < kFunctionProbes; ++i) {
+    const FunctionBucket& bucket = functions_[(start + i) % kFunctionBuckets];
+    const uint64_t found = bucket.function.load(std::memory_order_acquire);  // pairs with bind()
+    if (found == 0) return {};
+    if (found != handle) continue;
+    const uint32_t word = bucket.kernel.load(std::memory_order_acquire);  // pairs with bind()
+    return word == 0 ? KernelHandle{} : KernelHandle{&kernels_[word / 2 - 1], word % 2 != 0};
+  }
+  return {};
+}
+
+KernelResources KernelRegistry::resources_of(const KernelHandle& kernel, uint64_t handle) {
+  uint64_t word = kernel.facts->resources.load(kRelaxed);
+  if (word == 0) {
+    auto function = reinterpret_cast<CUfunction>(handle);
+    const DriverTable& real = driver();
+    if (kernel.of_library &&
+        real.cuKernelGetFunction(&function, reinterpret_cast<CUkernel>(handle)) != CUDA_SUCCESS)
+      return {};
+    int regs = 0;
+    int smem = 0;
+    real.cuFuncGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+    real.cuFuncGetAttribute(&smem, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
+    word =
+        kResourcesKnown | uint64_t{static_cast<uint16_t>(regs)} << 32 | static_cast<uint32_t>(smem);
+    kernel.facts->resources.store(word, kRelaxed);
+  }
+  return {static_cast<uint16_t>(word >> 32), static_cast<uint32_t>(word)};
+}
+
+uint32_t KernelRegistry::find_shape(const LaunchShape& shape, uint64_t start) const {
+  for (uint32_t i = 0; i < kShapeBuckets; ++i) {
+    // Pairs with the release in find_or_add_shape().
+    const uint32_t entry =
+        shape_buckets_[(start + i) % kShapeBuckets].load(std::memory_order_acquire);
+    if (entry == 0) return kNoSlot;
+    if (shapes_[entry - 1].same_launch(shape)) return entry - 1;
+  }
+  return kNoSlot;
+}
+
+// Caller holds lock_.
+uint32_t KernelRegistry::add_shape(const LaunchShape& shape, uint64_t start) {
+  const uint32_t slot = shape_count_.load(kRelaxed);
+  if (slot == abi::kCostSlots) return kNoSlot;
+  shape_count_.store(slot + 1, kRelaxed);
+  shapes_[slot] = shape;
+  uint64_t at = start;
+  while (shape_buckets_[at % kShapeBuckets].load(kRelaxed) != 0) ++at;
+  // Pairs with the acquire in find_shape().
+  shape_buckets_[at % kShapeBuckets].store(slot + 1, std::memory_order_release);
+  return slot;
+}
+
+uint32_t KernelRegistry::find_or_add_shape(LaunchShape& shape, const DeviceFacts& device) {
+  const uint64_t start = hash_shape(shape);
+  uint32_t slot = find_shape(shape, start);
+  if (slot == kNoSlot) {
+    shape.guess_ns = guess_cost_ns(shape, device);
+    if (shape_count_.load(kRelaxed) == abi::kCostSlots) return kNoSlot;
+    const SpinGuard guard(lock_);
+    slot = find_shape(shape, start);
+    if (slot == kNoSlot) return add_shape(shape, start);
+  }
+  shape.guess_ns = shapes_[slot].guess_ns;
+  return slot;
+}
+
+uint32_t KernelRegistry::slot_of_graph(uint64_t id, uint32_t guess_ns) {
+  LaunchShape shape;
+  shape.guess_ns = guess_ns;
+  const SpinGuard guard(lock_);
+  uint32_t index = 0;
+  if (!intern(id, false, index)) return kNoSlot;
+  shape.kernel = &kernels_[index];
+  const uint64_t start = hash_shape(shape);
+  const uint32_t known = find_shape(shape, start);
+  return known != kNoSlot ? known : add_shape(shape, start);
+}
+
+}  // namespace gacer::interpose

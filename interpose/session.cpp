@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/session.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <new>
+
+#include "interpose/driver.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/log.h"
+#include "runtime/shm/tenant_channel.h"
+
+namespace gacer::interpose {
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr uint64_t kMaxCheckInterval = 256;
+constexpr uint64_t kCheckOftenNs = 5'000'000;
+constexpr uint64_t kCheckSeldomNs = 20'000'000;
+constexpr int kHighFd = 512;  // programs expect small numbers for what they open
+
+uint64_t coarse_now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000ULL + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// The host's errno is not ours to change.
+class KeepErrno {
+ public:
+  KeepErrno() : saved_(errno) {}
+  ~KeepErrno() { errno = saved_; }
+  KeepErrno(const KeepErrno&) = delete;
+  KeepErrno& operator=(const KeepErrno&) = delete;
+
+ private:
+  int saved_;
+};
+
+uint32_t attribute(CUdevice device, CUdevice_attribute which) {
+  int value = 0;
+  const CUresult result = driver().cuDeviceGetAttribute(&value, which, device);
+  return result == CUDA_SUCCESS && value > 0 ? static_cast<uint32_t>(value) : 0;
+}
+
+void move_out_of_the_way(UniqueFd& socket) {
+  const int high = fcntl(socket.get(), F_DUPFD_CLOEXEC, kHighFd);
+  if (high >= 0) socket.reset(high);
+}
+
+ino_t inode_of(int fd) {
+  struct stat info {};
+  return fstat(fd, &info) == 0 ? info.st_ino : 0;
+}
+
+// A host that closes descriptors it does not know may have reused our number.
+bool still_ours(const Attachment& attachment) {
+  return attachment.socket >= 0 && inode_of(attachment.socket) == attachment.socket_inode;
+}
+
+bool is_retryable(int code) {
+  return code == ENOENT || code == ECONNREFUSED || code == ECONNRESET;
+}
+
+}  // namespace
+
+Attachment* Session::ensure() {
+  Attachment* attachment = current();
+  if (attachment != nullptr) return attachment;
+  const uint64_t now_ns = coarse_now_ns();
+  if (now_ns < next_attempt_ns_.load(kRelaxed) || !attach_lock_.try_lock()) return nullptr;
+  if (current() == nullptr) try_attach(now_ns);
+  attach_lock_.unlock();
+  return current();
+}
+
+void Session::read_config() {
+  char executable[256] = {};
+  [[maybe_unused]] const ssize_t length =
+      readlink("/proc/self/exe", executable, sizeof executable - 1);
+  char warning[256];
+  const ProcessFacts process{executable, getpid(), geteuid()};
+  config_ = read_tenant_config([](const char* name) -> const char* { return getenv(name); },
+                               process, warning, sizeof warning);
+  config_read_.store(true, std::memory_order_release);  // pairs with config()
+  if (warning[0] != '\0') warn_once(warning);
+}
+
+const TenantConfig& Session::config() {
+  if (!config_read_.load(std::memory_order_acquire)) {  // pairs with read_config()
+    const SleepGuard guard(request_lock_);
+    if (!config_read_.load(kRelaxed)) read_config();
+  }
+  return config_;
+}
+
+bool Session::read_device(abi::HelloMessage& hello) {
+  const DriverTable& real = driver();
+  CUdevice device = 0;
+  if (real.cuCtxGetDevice(&device) != CUDA_SUCCESS && real.cuDeviceGet(&device, 0) != CUDA_SUCCESS)
+    return false;
+  hello.sm_count = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  hello.threads_per_sm = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  hello.regs_per_sm = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+  hello.smem_per_sm_bytes =
+      attribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  hello.blocks_per_sm = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+  size_t bytes = 0;
+  if (real.cuDeviceTotalMem_v2(&bytes, device) == CUDA_SUCCESS) hello.device_memory_bytes = bytes;
+  CUuuid uuid{};
+  if (real.cuDeviceGetUuid_v2(&uuid, device) == CUDA_SUCCESS)
+    memcpy(hello.device_uuid, uuid.bytes, sizeof hello.device_uuid);
+  device_ = {hello.sm_count, hello.threads_per_sm};
+  return true;
+}
+
+void Session::try_attach(uint64_t now_ns) {
+  const KeepErrno keep;
+  if (!fork_handler_set_ && fork_handler_ != nullptr) {
+    pthread_atfork(nullptr, nullptr, fork_handler_);
+    fork_handler_set_ = true;
+  }
+  next_attempt_ns_.store(now_ns + kAttachRetryNs, kRelaxed);
+  if (attachments_ >= kMaxAttachments) return;
+  const TenantConfig& mine = config();
+  if (access(mine.socket_path, F_OK) != 0 && !mine.socket_was_named) return;
+  try {
+    abi::HelloMessage hello = shm::make_hello();
+    hello.memory_limit_bytes = mine.memory_limit_bytes;
+    hello.tenant_class = static_cast<uint32_t>(mine.tenant_class);
+    hello.weight = mine.weight;
+    hello.priority = mine.priority;
+    hello.memory_in_use_bytes = memory_in_use_.load(kRelaxed);
+    memcpy(hello.tenant, mine.tenant, sizeof hello.tenant);
+    if (read_device(hello)) connect(hello, now_ns);
+  } catch (...) {  // out of memory: unregulated is all that is left
+    warn_once("out of memory while attaching to gacerd; launches are not regulated");
+  }
+}
+
+void Session::connect(const abi::HelloMessage& hello, uint64_t now_ns) {
+  Result<shm::Attachment> answer = shm::attach(config_.socket_path, hello, kAttachTimeoutMs);
+  if (!answer.ok()) {
+    if (!is_retryable(answer.error().code))
+      next_attempt_ns_.store(now_ns + kAttachRetryAfterRefusalNs, kRelaxed);
+    return warn_once((answer.error().message + "; launches are not regulated").c_str());
+  }
+  ++attachments_;
+  auto* kept = new shm::Attachment(std::move(*answer));
+  move_out_of_the_way(kept->socket);
+  kept->segment_memory.close_fd();
+  kept->board_memory.close_fd();
+  auto* attachment = new Attachment(kept->segment(), &kept->board(), kept->socket.release());
+  attachment->segment.progress.memory_bytes.store(memory_in_use_.load(kRelaxed), kRelaxed);
+  attachment->memory_told_bytes = hello.memory_in_use_bytes;
+  attachment->socket_inode = inode_of(attachment->socket);
+  publish(attachment);
+}
+
+void Session::publish(Attachment* attachment) {
+  fast_path_.lone_seq.store(FastPath::kNever, kRelaxed);
+  fast_path_.next_check.store(0, kRelaxed);
+  check_interval_.store(1, kRelaxed);
+  current_.store(attachment, std::memory_order_release);  // pairs with current()
+  abi::Segment* segment = attachment != nullptr ? &attachment->segment : nullptr;
+  fast_path_.segment.store(segment, std::memory_order_release);  // pairs with lone_launch()
+}
+
+void Session::detach(Attachment& attachment) {
+  const SleepGuard guard(request_lock_);
+  if (current() != &attachment) return;
+  publish(nullptr);
+  next_attempt_ns_.store(coarse_now_ns() + kAttachRetryNs, kRelaxed);
+  if (still_ours(attachment)) ::close(attachment.socket);
+}
+
+bool Session::socket_gone(const Attachment& attachment) const {
+  if (attachment.socket < 0) return false;
+  const KeepErrno keep;
+  if (!still_ours(attachment)) return true;
+  pollfd ask{attachment.socket, POLLRDHUP, 0};
+  return poll(&ask, 1, 0) > 0;
+}
+
+bool Session::daemon_gone(Attachment& attachment) {
+  if (current() != &attachment) return true;
+  if (socket_gone(attachment)) {
+    detach(attachment);
+    return true;
+  }
+  if (attachment.board == nullptr) return false;
+  const uint64_t beat_ns = attachment.board->heartbeat_ns.load(kRelaxed);
+  const uint64_t now_ns = monotonic_now_ns();
+  const bool silent = now_ns > beat_ns && now_ns - beat_ns > abi::kHeartbeatStaleNs;
+  attachment.daemon_silent.store(silent, kRelaxed);
+  return silent;
+}
+
+void Session::check_daemon(Attachment& attachment, uint64_t launches) {
+  const uint64_t now_ns = monotonic_now_ns();
+  const uint64_t since_ns = now_ns - last_check_ns_.exchange(now_ns, kRelaxed);
+  uint64_t interval = check_interval_.load(kRelaxed);
+  if (since_ns < kCheckOftenNs) interval = std::min(interval * 2, kMaxCheckInterval);
+  if (since_ns > kCheckSeldomNs)
+    interval = std::max<uint64_t>(interval * kCheckSeldomNs / since_ns, 1);
+  check_interval_.store(interval, kRelaxed);
+  fast_path_.next_check.store(launches + interval, kRelaxed);
+  if (attachment.board == nullptr) return;
+  const uint64_t beat_ns = attachment.board->heartbeat_ns.load(kRelaxed);
+  const bool doubtful = now_ns > beat_ns && now_ns - beat_ns > kHeartbeatDoubtNs;
+  if (doubtful || attachment.daemon_silent.load(kRelaxed)) daemon_gone(attachment);
+}
+
+bool Session::reserve_memory(Attachment& attachment, uint64_t bytes, bool& granted,
+                             uint64_t& tenant_used_bytes) {
+  const KeepErrno keep;
+  bool answered = false;
+  {
+    const SleepGuard guard(request_lock_);
+    if (current() != &attachment || !still_ours(attachment)) return false;
+    const Result<shm::MemoryGrant> answer = shm::reserve_memory(attachment.socket, bytes);
+    answered = answer.ok();
+    if (answered) {
+      granted = answer.value().granted;
+      tenant_used_bytes = answer.value().tenant_used_bytes;
+    }
+  }
+  if (!answered) detach(attachment);
+  return answered;
+}
+
+void Session::release_memory(Attachment& attachment, uint64_t bytes) {
+  const KeepErrno keep;
+  bool sent = false;
+  {
+    const SleepGuard guard(request_lock_);
+    if (current() != &attachment || !still_ours(attachment)) return;
+    sent = shm::release_memory(attachment.socket, bytes).ok();
+  }
+  if (!sent) detach(attachment);
+}
+
+void Session::warn_once(const char* text) {
+  const LogLevel level = warned_.exchange(true, kRelaxed) ? LogLevel::kInfo : LogLevel::kWarn;
+  log_line(level, "gacer", "%s", text);
+}
+
+void Session::after_fork_in_child() {
+  Attachment* parents = current_.load(kRelaxed);
+  publish(nullptr);
+  // Left open, the child would hide the parent's end from the daemon.
+  if (parents != nullptr && still_ours(*parents)) ::close(parents->socket);
+  attach_lock_.unlock();
+  request_lock_.force_open();
+  next_attempt_ns_.store(0, kRelaxed);
+  memory_in_use_.store(0, kRelaxed);
+  config_read_.store(false, kRelaxed);
+  attachments_ = 0;
+}
+
+}  // namespace gacer::interpose

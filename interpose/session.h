@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connection of this process to a daemon, from the first CUDA call that needs one.
+//
+//   detached --attach, at most every 500 ms--> attached --socket ended, or the daemon says so-->
+//   detached
+//                                                 |  heartbeat stale: launches pass, the attachment
+//                                                 stays
+//
+// Any failure means pass-through; the first one, and only it, is worth a line. Thread-safe; never
+// throws.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "interpose/attachment.h"
+#include "interpose/kernel_registry.h"
+#include "interpose/tenant_config.h"
+
+namespace gacer::interpose {
+
+inline constexpr uint64_t kAttachRetryNs = 500'000'000;
+inline constexpr uint64_t kAttachRetryAfterRefusalNs = 10'000'000'000;
+inline constexpr uint32_t kAttachTimeoutMs = 1000;
+inline constexpr uint64_t kHeartbeatDoubtNs = 300'000'000;  // older: look at the socket
+inline constexpr uint32_t kMaxAttachments = 256;  // per process: each leaves its segment mapped
+
+// The words that the launch path of a lone tenant reads; see launch_path.h.
+struct alignas(64) FastPath {
+  static constexpr uint64_t kNever = UINT64_MAX;
+  std::atomic<abi::Segment*> segment{nullptr};  // NULL: detached
+  std::atomic<uint64_t> lone_seq{kNever};       // gate_seq at which nothing was asked of us
+  std::atomic<uint64_t> next_check{0};          // launches at which check_daemon() is due
+};
+
+class Session {
+ public:
+  // NULL: detached. Tries to attach when an attempt is due; other threads pass through meanwhile.
+  Attachment* ensure();
+  Attachment* current() const {
+    return current_.load(std::memory_order_acquire);
+  }  // pairs with publish()
+
+  void detach(Attachment& attachment);
+  // Liveness, adaptive: reschedules itself by launch count for about every 10 ms.
+  void check_daemon(Attachment& attachment, uint64_t launches);
+  // The socket has ended, or the heartbeat is stale (the launch path passes until it returns).
+  bool daemon_gone(Attachment& attachment);
+
+  const TenantConfig& config();
+  const DeviceFacts& device() const { return device_; }
+  FastPath& fast_path() { return fast_path_; }
+
+  // Quota requests; one at a time, each bounded by the socket's time-out. False: no answer, now
+  // detached.
+  bool reserve_memory(Attachment& attachment, uint64_t bytes, bool& granted,
+                      uint64_t& tenant_used_bytes);
+  void release_memory(Attachment& attachment, uint64_t bytes);
+
+  // Device memory that this process holds, told to the daemon on attaching.
+  std::atomic<uint64_t>& memory_in_use() { return memory_in_use_; }
+
+  // In a fork child, before any other thread exists: forgets the parent's attachment, takes no
+  // lock.
+  void after_fork_in_child();
+  void set_fork_handler(void (*handler)()) { fork_handler_ = handler; }
+
+  // For tests: in force without a daemon.
+  void publish(Attachment* attachment);
+
+ private:
+  void read_config();
+  bool read_device(abi::HelloMessage& hello);
+  void try_attach(uint64_t now_ns);
+  void connect(const abi::HelloMessage& hello, uint64_t now_ns);
+  bool socket_gone(const Attachment& attachment) const;
+  void warn_once(const char* text);
+
+  std::atomic<Attachment*> current_{nullptr};
+  std::atomic<uint64_t> next_attempt_ns_{0};
+  std::atomic<uint64_t> memory_in_use_{0};
+  SpinLock attach_lock_;
+  SleepLock request_lock_;
+  std::atomic<bool> config_read_{false};
+  std::atomic<bool> warned_{false};
+  bool fork_handler_set_ = false;
+  void (*fork_handler_)() = nullptr;
+  uint32_t attachments_ = 0;
+  std::atomic<uint64_t> last_check_ns_{0};
+  std::atomic<uint64_t> check_interval_{1};
+  TenantConfig config_;
+  DeviceFacts device_;
+  FastPath fast_path_;
+};
+
+}  // namespace gacer::interpose

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/shim.h"
+
+#include "interpose/driver.h"
+
+namespace gacer::interpose {
+
+namespace detail {
+constinit Shim the_shim;
+}
+
+namespace {
+
+// CUDA does not survive a fork, so nothing that was known of handles and memory holds in the child.
+void in_fork_child() {
+  Shim& mine = shim();
+  mine.session.after_fork_in_child();
+  mine.kernels.reset_lock();
+  mine.captures.reset();
+  mine.graphs.reset();
+  mine.memory.reset();
+  reset_driver_lock();
+}
+
+}  // namespace
+
+void check_daemon_of_lone_launch(uint64_t launches) {
+  Session& session = shim().session;
+  if (Attachment* attachment = session.current()) session.check_daemon(*attachment, launches);
+}
+
+Attachment* attached() {
+  Session& session = shim().session;
+  if (Attachment* attachment = session.current()) return attachment;
+  session.set_fork_handler(&in_fork_child);
+  return session.ensure();
+}
+
+}  // namespace gacer::interpose

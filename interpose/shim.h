@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// All state of the shim in this process: one constant-initialised object, never destroyed. Nothing
+// in it runs before the program's first driver call.
+#pragma once
+
+#include "interpose/capture_tracker.h"
+#include "interpose/graph_costs.h"
+#include "interpose/kernel_registry.h"
+#include "interpose/memory_ledger.h"
+#include "interpose/session.h"
+
+namespace gacer::interpose {
+
+struct Shim {
+  Session session;
+  KernelRegistry kernels;
+  CaptureTracker captures;
+  GraphCosts graphs;
+  MemoryLedger memory{session};
+};
+
+namespace detail {
+extern Shim the_shim;
+}
+
+inline Shim& shim() {
+  return detail::the_shim;
+}
+
+// Off the lone path: liveness of the daemon.
+void check_daemon_of_lone_launch(uint64_t launches);
+
+// Attaches if due; installs the fork handler on the way. NULL: detached.
+Attachment* attached();
+
+}  // namespace gacer::interpose

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The streams of one attachment and their slots in its segment.
+//
+// A stream is known by a key: its handle, or for the default streams a number made of context (and
+// thread), as each context has its own legacy default stream and each thread its own per-thread
+// one. Looking up is lock-free; adding and dropping take a lock. A slot's counters are never set
+// back, so that a late write of the GPU for a former stream stays below them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "interpose/cuda_api.h"
+#include "interpose/spin_lock.h"
+#include "runtime/abi/segment_layout.h"
+
+namespace gacer::interpose {
+
+// A stream as the program named it.
+struct StreamRef {
+  CUstream handle = nullptr;
+  bool null_is_per_thread = false;  // called through a _ptsz entry point
+};
+
+// Asks the driver for the current context where the stream is a default stream. 0: there is none.
+uint64_t stream_key(StreamRef stream);
+
+inline bool is_default_stream(CUstream handle) {
+  return handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+}
+
+// Completion events of one stream, where the GPU cannot write the progress word itself.
+struct EventQueue {
+  static constexpr uint32_t kCapacity = 16;
+  struct Entry {
+    CUevent event = nullptr;  // kept for reuse
+    uint64_t cost_ns = 0;     // completed_cost_ns once the event has happened
+  };
+  Entry entries[kCapacity];
+  uint32_t first = 0;
+  uint32_t count = 0;
+};
+
+struct StreamState {
+  StreamRef stream;
+  CUcontext context = nullptr;
+  std::atomic<uint32_t> counting_epoch{0};  // in which submitted_cost_ns was last made to agree
+  SpinLock mark_lock;                       // orders marks of one stream; guards `events`
+  EventQueue events;
+};
+
+class StreamTable {
+ public:
+  static constexpr int kNone = -1;
+
+  explicit constexpr StreamTable(abi::Segment& segment) : segment_(segment) {}
+
+  int find(uint64_t key) const;
+  // kNone: all slots are taken.
+  int find_or_add(uint64_t key, StreamRef stream, CUcontext context);
+  void drop(uint64_t key);
+  void drop_slot(int slot);
+
+  StreamState& state(int slot) { return states_[slot]; }
+  abi::StreamSlot& slot(int slot) { return segment_.streams[slot]; }
+  // Bit i: slot i is in use.
+  uint64_t used() const { return used_.load(std::memory_order_relaxed); }
+  const std::atomic<uint64_t>& used_word() const { return used_; }
+
+ private:
+  static constexpr uint32_t kBuckets = 256;
+  static constexpr uint64_t kFree = 0;
+  static constexpr uint64_t kErased = 1;
+  struct Bucket {
+    std::atomic<uint64_t> key{kFree};
+    std::atomic<int> slot{kNone};
+  };
+
+  int take_slot();
+  int choose_slot(uint64_t used) const;
+  void free_bucket(Bucket& bucket);
+  void insert(uint64_t key, int slot);
+
+  abi::Segment& segment_;
+  std::atomic<uint64_t> used_{0};
+  SpinLock lock_;
+  Bucket buckets_[kBuckets];
+  StreamState states_[abi::kStreamSlots];
+};
+
+}  // namespace gacer::interpose
