@@ -40,7 +40,7 @@ enum class SimType : uint16_t {
   kMemAlloc,        // MemAllocMsg -> Reply.value = device address
   kMemFree,         // MemAllocMsg.address; the facade has synchronised before
   kMemInfo,         // -> Reply.value = free, Reply.value2 = total
-  kHostMap,         // HostMapMsg (+ fd: memory shared with the server; without fd: foreign memory, copies and stream
+  kHostMap,         // HostMapMsg (+ fd: memfd with F_SEAL_SHRINK, shared from offset 0; without fd: foreign memory, copies and stream
                     // writes only, through process_vm_readv/writev)
   kHostUnmap,       // HostMapMsg.address
   kModuleLoad,      // ModuleMsg + fd with the PTX text -> Reply.value = module id, fd with JSON (see below);
@@ -139,7 +139,8 @@ struct StreamMsg {
 inline constexpr uint32_t kLegacyOfContext = 2;
 
 // Every stream operation starts with this. `seq` counts 1, 2, 3, ... per stream; when it and all before it on the
-// stream are done, ClientPage.streams[stream].completed_seq reaches seq.
+// stream are done, ClientPage.streams[stream].completed_seq reaches seq. When a stream or event id is used again
+// after its destruction, seq and generation go on from where they were: the server never resets a slot.
 struct OpHeader {
   SimHeader header;
   uint32_t context;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executes launches (all blocks, a sample, or none) and turns what they did into the cost that the
+// engine charges.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "runtime/simdevice/engine/kernel_cost.h"
+#include "runtime/simdevice/exec/program.h"
+#include "runtime/simdevice/server/block_pool.h"
+#include "runtime/simdevice/server/client_memory.h"
+#include "runtime/simdevice/server/module_store.h"
+
+namespace gacer::simdevice {
+
+enum class ExecMode { kFull, kSample, kNone };
+
+struct Launch {
+  const LoadedModule* module = nullptr;
+  uint32_t kernel = 0;
+  LaunchShape shape;
+  std::span<const uint8_t> params;
+};
+
+struct LaunchOutcome {
+  Fault fault;
+  KernelCost cost;
+};
+
+// Not thread-safe.
+class KernelRunner {
+ public:
+  KernelRunner(const DeviceModel& device, ExecMode mode, unsigned threads, uint64_t block_budget)
+      : device_(device), mode_(mode), block_budget_(block_budget), pool_(threads) {}
+
+  LaunchOutcome run(const Launch& launch, ClientMemory& memory, uint64_t model_ns);
+
+ private:
+  struct Counted {
+    BlockCounters sum;
+    uint64_t blocks = 0;
+  };
+  Counted count(const Launch& launch, ClientMemory& memory, uint64_t model_ns, Fault& fault);
+  Counted run_blocks(const Launch& launch, std::span<const uint64_t> sample, ClientMemory& memory,
+                     uint64_t model_ns, Fault& fault);
+  Counted sampled(const Launch& launch, ClientMemory& memory, uint64_t model_ns);
+  uint64_t sample_key(const Launch& launch) const;
+
+  const DeviceModel& device_;
+  ExecMode mode_;
+  uint64_t block_budget_;
+  BlockPool pool_;
+  std::unordered_map<uint64_t, Counted> samples_;
+};
+
+// Bytes of all allocations that 8-byte words of the parameters point into, each from the pointer to
+// its end.
+uint64_t footprint_bytes(const Launch& launch, const ClientMemory& memory);
+
+}  // namespace gacer::simdevice

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns the messages of clients into changes of their state and operations of the engine. Trusts
+// nothing in them: what breaks the protocol gets the client disconnected, what a driver would
+// refuse gets an error reply.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "runtime/simdevice/engine/engine.h"
+#include "runtime/simdevice/server/client.h"
+#include "runtime/simdevice/server/op_executor.h"
+#include "runtime/simdevice/server/packet_socket.h"
+
+namespace gacer::simdevice {
+
+// Charged against the device for each context, as a real driver takes a few hundred MiB (see
+// MODEL.md).
+inline constexpr uint64_t kContextBytes = 416ULL << 20;
+
+class MessageHandler {
+ public:
+  MessageHandler(const DeviceModel& device, DeviceMemory& memory, Engine& engine,
+                 OpExecutor& executor, ModelClock& clock, Timeline& timeline)
+      : device_(device),
+        memory_(memory),
+        engine_(engine),
+        executor_(executor),
+        clock_(clock),
+        timeline_(timeline) {}
+
+  // Empty: handled. Otherwise why the client must be disconnected.
+  std::string handle(Client& client, Packet& packet);
+
+ private:
+  std::string dispatch(Client& client, SimType type, Packet& packet);
+  std::string hello(Client& client, std::span<const uint8_t> bytes);
+  std::string context_create(Client& client, std::span<const uint8_t> bytes);
+  std::string context_destroy(Client& client, std::span<const uint8_t> bytes);
+  std::string mem_alloc(Client& client, std::span<const uint8_t> bytes);
+  std::string mem_free(Client& client, std::span<const uint8_t> bytes);
+  std::string mem_info(Client& client, std::span<const uint8_t> bytes);
+  std::string host_map(Client& client, Packet& packet);
+  std::string host_unmap(Client& client, std::span<const uint8_t> bytes);
+  std::string module_load(Client& client, Packet& packet);
+  std::string module_unload(Client& client, std::span<const uint8_t> bytes);
+  std::string mps_query(Client& client, std::span<const uint8_t> bytes);
+  std::string stream_create(Client& client, std::span<const uint8_t> bytes);
+  std::string stream_destroy(Client& client, std::span<const uint8_t> bytes);
+  std::string event_destroy(Client& client, std::span<const uint8_t> bytes);
+
+  // stream_messages.cpp
+  std::string dispatch_op(Client& client, SimType type, std::span<const uint8_t> bytes);
+  std::string op_kernel(Client& client, std::span<const uint8_t> bytes);
+  std::string op_copy(Client& client, std::span<const uint8_t> bytes);
+  std::string op_memset(Client& client, std::span<const uint8_t> bytes);
+  std::string op_event_record(Client& client, std::span<const uint8_t> bytes);
+  std::string op_event_wait(Client& client, std::span<const uint8_t> bytes);
+  std::string op_host_function(Client& client, std::span<const uint8_t> bytes);
+  std::string host_function_done(Client& client, std::span<const uint8_t> bytes);
+  std::string op_value(Client& client, std::span<const uint8_t> bytes, bool wait);
+  std::string op_nop(Client& client, std::span<const uint8_t> bytes);
+  std::string submit(Client& client, const OpHeader& op, OpSpec spec, Payload payload,
+                     OpId* id = nullptr);
+  const char* why_not_launch(const Client& client, const KernelOp& op) const;
+
+  void ensure_legacy_stream(Client& client);
+
+  const DeviceModel& device_;
+  DeviceMemory& memory_;
+  Engine& engine_;
+  OpExecutor& executor_;
+  ModelClock& clock_;
+  Timeline& timeline_;
+  uint64_t next_module_ = 1;
+};
+
+}  // namespace gacer::simdevice

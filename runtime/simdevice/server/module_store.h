@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A module on the device: the compiled program, its module-scope variables in the client's device
+// memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/simdevice/exec/program.h"
+#include "runtime/simdevice/server/client_memory.h"
+
+namespace gacer::simdevice {
+
+struct LoadedModule {
+  uint64_t id = 0;
+  uint32_t context = 0;
+  std::shared_ptr<Program> program;
+  std::vector<uint64_t> global_addresses;  // allocations of the client
+};
+
+// Compiles and places the globals. Error::code: CUresult; the message is the compiler's line.
+Result<LoadedModule> load_module(std::string_view ptx, int target_sm, uint32_t context,
+                                 ClientMemory& memory);
+void unload_module(const LoadedModule& module, ClientMemory& memory);
+
+// The description that the driver facade reads, see sim_messages.h.
+std::string module_json(const LoadedModule& module);
+
+}  // namespace gacer::simdevice

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command line of simgpu-server.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "runtime/base/result.h"
+#include "runtime/simdevice/device_models.h"
+#include "runtime/simdevice/server/kernel_runner.h"
+
+namespace gacer::simdevice {
+
+struct ServerOptions {
+  std::string socket_path;
+  const DeviceModel* device = nullptr;
+  double time_scale = 1.0;
+  ExecMode exec = ExecMode::kFull;
+  unsigned threads = 0;                   // 0: one per core
+  uint64_t block_budget = 1'000'000'000;  // warp instructions of one block before it counts as hung
+  std::string timeline_path;              // empty: none
+  bool foreground = false;                // keep standard streams
+};
+
+inline constexpr const char* kServerUsage =
+    "usage: simgpu-server --socket PATH [--device KEY] [--time-scale X] [--exec full|sample|none]\n"
+    "                     [--timeline FILE] [--threads N] [--block-budget N] [--foreground]\n";
+
+// `arguments` without the program name. The error is one line.
+Result<ServerOptions> parse_options(std::span<char* const> arguments);
+
+}  // namespace gacer::simdevice

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/simdevice/server/server.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "runtime/base/log.h"
+
+namespace gacer::simdevice {
+namespace {
+
+constexpr int kMessagesPerTurn = 256;  // of one client, before others and the model get their turn
+constexpr uint64_t kWaitPollNs = 50'000;
+constexpr uint64_t kIdleTickNs = 20'000'000;
+constexpr uint64_t kSampleEveryNs = 200'000;  // model time between samples of the SM share
+constexpr uint64_t kTimelineEveryNs = 1'000'000'000;
+constexpr const char* kWho = "simgpu-server";
+
+void watch(int epoll_fd, int fd, int operation, uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = fd;
+  ::epoll_ctl(epoll_fd, operation, fd, &event);
+}
+
+UniqueFd open_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&set, signal);
+  // Before any thread is made, so that all inherit it.
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+unsigned thread_count(const ServerOptions& options) {
+  if (options.threads > 0) return options.threads;
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::create(const ServerOptions& options) {
+  auto listener = Listener::open(options.socket_path);
+  if (!listener) return listener.error();
+  auto memory = DeviceMemory::create(options.device->spec.memory_bytes);
+  if (!memory) return memory.error();
+  UniqueFd signals = open_signals();
+  UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll.valid() || !signals.valid())
+    return Error{errno, std::string("cannot make epoll or signalfd: ") + std::strerror(errno)};
+  return std::unique_ptr<Server>(new Server(options, std::move(*memory), std::move(*listener),
+                                            std::move(epoll), std::move(signals)));
+}
+
+Server::Server(const ServerOptions& options, DeviceMemory memory, Listener listener, UniqueFd epoll,
+               UniqueFd signals)
+    : options_(options),
+      clock_(real_clock_, options.time_scale),
+      memory_(std::move(memory)),
+      timeline_(options.timeline_path),
+      runner_(*options.device, options.exec, thread_count(options), options.block_budget),
+      executor_(runner_, clock_, timeline_),
+      engine_(*options.device, executor_),
+      handler_(*options.device, memory_, engine_, executor_, clock_, timeline_),
+      listener_(std::move(listener)),
+      epoll_(std::move(epoll)),
+      signals_(std::move(signals)),
+      idle_since_ns_(real_clock_.now_ns()) {
+  watch(epoll_.get(), listener_.fd(), EPOLL_CTL_ADD, EPOLLIN);
+  watch(epoll_.get(), signals_.get(), EPOLL_CTL_ADD, EPOLLIN);
+}
+
+Server::~Server() = default;
+
+int Server::run() {
+  while (!stop_ && !linger_over()) {
+    wait_for_work();
+    advance();
+    drop_doomed();
+    pause_or_resume_reading();
+  }
+  write_timeline();
+  return 0;
+}
+
+uint64_t Server::sleep_ns() const {
+  uint64_t sleep = clock_.real_ns_until(engine_.next_event_ns());
+  if (executor_.has_waits()) sleep = std::min(sleep, kWaitPollNs);
+  if (clients_.empty()) sleep = std::min(sleep, kIdleTickNs);
+  return sleep;
+}
+
+void Server::wait_for_work() {
+  constexpr int kEvents = 64;
+  epoll_event events[kEvents];
+  const uint64_t sleep = sleep_ns();
+  timespec limit{};
+  limit.tv_sec = static_cast<time_t>(std::min<uint64_t>(sleep / 1'000'000'000, 3600));
+  limit.tv_nsec = static_cast<long>(sleep % 1'000'000'000);
+  const int ready = ::epoll_pwait2(epoll_.get(), events, kEvents, &limit, nullptr);
+  for (int i = 0; i < ready; ++i) handle_ready(events[i].data.fd, events[i].events);
+}
+
+void Server::handle_ready(int fd, uint32_t events) {
+  if (fd == listener_.fd()) return accept_clients();
+  if (fd == signals_.get()) return handle_signal();
+  const auto client = clients_.find(fd);
+  if (client == clients_.end()) return;
+  if (client->second->paused) {
+    if ((events & (EPOLLHUP | EPOLLERR)) != 0) doomed_.push_back(fd);
+    return;
+  }
+  read_client(*client->second);
+}
+
+void Server::handle_signal() {
+  signalfd_siginfo info;
+  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    if (info.ssi_signo == SIGUSR1) {
+      write_timeline();
+    } else {
+      stop_ = true;
+    }
+  }
+}
+
+void Server::accept_clients() {
+  for (UniqueFd socket = listener_.accept(); socket.valid(); socket = listener_.accept())
+    admit(std::move(socket));
+}
+
+void Server::admit(UniqueFd socket) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return;
+  auto page = ClientPageOwner::create();
+  if (!page) {
+    log_line(LogLevel::kError, kWho, "%s", page.error().message.c_str());
+    return;
+  }
+  const int fd = socket.get();
+  watch(epoll_.get(), fd, EPOLL_CTL_ADD, EPOLLIN);
+  clients_[fd] = std::make_unique<Client>(std::move(socket), peer.pid, std::move(*page), memory_);
+}
+
+void Server::read_client(Client& client) {
+  const int fd = client.socket.get();
+  for (int i = 0; i < kMessagesPerTurn; ++i) {
+    switch (receive_packet(fd, *packet_)) {
+      case Received::kNothing:
+        return;
+      case Received::kClosed:
+        doomed_.push_back(fd);
+        return;
+      case Received::kBroken:
+        log_line(LogLevel::kWarn, kWho,
+                 "pid %d disconnected: packet too long or with too many descriptors",
+                 static_cast<int>(client.pid));
+        doomed_.push_back(fd);
+        return;
+      case Received::kPacket:
+        break;
+    }
+    const std::string problem = handler_.handle(client, *packet_);
+    if (!problem.empty()) {
+      log_line(LogLevel::kWarn, kWho, "pid %d disconnected: %s", static_cast<int>(client.pid),
+               problem.c_str());
+      doomed_.push_back(fd);
+      return;
+    }
+    if (engine_.pending_ops(client.engine_client) > kSimMaxPendingOps && client.externals == 0)
+      return;
+  }
+}
+
+void Server::drop_doomed() {
+  for (const int fd : doomed_) {
+    const auto found = clients_.find(fd);
+    if (found == clients_.end()) continue;
+    Client& client = *found->second;
+    const ClockPause pause(clock_);
+    engine_.remove_client(client.engine_client, clock_.now_ns());
+    executor_.forget_client(client);
+    watch(epoll_.get(), fd, EPOLL_CTL_DEL, 0);
+    clients_.erase(found);
+    if (clients_.empty()) idle_since_ns_ = real_clock_.now_ns();
+  }
+  const bool dropped = !doomed_.empty();
+  doomed_.clear();
+  const uint64_t now_ns = real_clock_.now_ns();
+  if (dropped && (clients_.empty() || now_ns - timeline_written_ns_ > kTimelineEveryNs))
+    write_timeline();
+}
+
+void Server::pause_or_resume_reading() {
+  for (auto& [fd, client] : clients_) {
+    const size_t pending = engine_.pending_ops(client->engine_client);
+    const bool full = client->externals == 0 &&
+                      pending > (client->paused ? kSimMaxPendingOps / 2 : kSimMaxPendingOps);
+    if (full == client->paused) continue;
+    client->paused = full;
+    watch(epoll_.get(), fd, EPOLL_CTL_MOD, full ? 0U : uint32_t{EPOLLIN});
+  }
+}
+
+void Server::advance() {
+  engine_.advance_to(clock_.now_ns());
+  if (executor_.has_waits()) {
+    executor_.poll_waits(engine_, clock_.now_ns());
+    engine_.advance_to(clock_.now_ns());
+  }
+  const uint64_t now_ns = clock_.now_ns();
+  for (auto& [fd, client] : clients_) client->page.set_device_ns(now_ns);
+  if (timeline_.enabled() && now_ns >= next_sample_ns_) sample_shares();
+}
+
+void Server::sample_shares() {
+  const uint64_t now_ns = clock_.now_ns();
+  next_sample_ns_ = now_ns + kSampleEveryNs;
+  for (auto& [fd, client] : clients_)
+    if (client->engine_client != 0)
+      timeline_.add_share(client->engine_client, now_ns, engine_.sm_share(client->engine_client));
+}
+
+void Server::write_timeline() {
+  const ClockPause pause(clock_);
+  timeline_written_ns_ = real_clock_.now_ns();
+  if (const Status written = timeline_.write(); !written)
+    log_line(LogLevel::kError, kWho, "%s", written.error().message.c_str());
+}
+
+bool Server::linger_over() {
+  if (!clients_.empty() || real_clock_.now_ns() - idle_since_ns_ < kLingerNs) return false;
+  UniqueFd late;
+  if (listener_.try_close(late)) return true;
+  admit(std::move(late));
+  return false;
+}
+
+}  // namespace gacer::simdevice
