@@ -13,9 +13,10 @@ namespace {
 constexpr double kMinDurationNs = 100;
 constexpr double kMaxDurationNs = 60e9;
 constexpr double kDefaultDurationNs = 50e3;
-constexpr double kMinGain = 0.1;     // keeps following kernels whose inputs change
-constexpr double kSharedGain = 0.1;  // for the first idea only, from times with company
-constexpr double kMaxStep = 2.0;     // one outlier at most doubles or halves
+constexpr double kMinGain = 0.1;         // keeps following kernels whose inputs change
+constexpr double kSharedGrowGain = 0.1;  // for the first idea only
+constexpr double kSharedShrinkGain = 0.3;
+constexpr double kMaxStep = 2.0;  // one outlier at most doubles or halves
 constexpr double kFirstStep = 8.0;
 constexpr uint32_t kFirstSamples = 4;
 
@@ -35,6 +36,15 @@ bool moved_enough(uint32_t before, uint32_t now, uint64_t step_percent) {
 
 double ns_after(uint64_t start_ns, uint64_t ns) {
   return ns <= start_ns ? 0.0 : static_cast<double>(ns - start_ns);
+}
+
+// Company can only make a kernel slower: it may lower an estimate, and raise one that never had a
+// time alone.
+double gain_of(const KernelEstimate& kernel, double ratio, bool alone) {
+  if (ratio == 1) return 0;
+  if (alone) return std::max(kMinGain, 1.0 / (kernel.samples + 1.0));
+  if (ratio < 1) return kSharedShrinkGain;
+  return kernel.samples == 0 ? kSharedGrowGain : 0;
 }
 
 }  // namespace
@@ -101,10 +111,10 @@ void CostEstimator::learn(const KernelKey& key, double ratio, bool alone) {
   KernelEstimate* kernel = kernels_.find(key);
   if (kernel == nullptr || kernel->learnt_in_group == group_number_) return;
   kernel->learnt_in_group = group_number_;
-  if (ratio == 1 || (!alone && kernel->samples != 0)) return;
+  const double gain = gain_of(*kernel, ratio, alone);
+  if (gain == 0) return;
   const double step = kernel->samples < kFirstSamples ? kFirstStep : kMaxStep;
   const double bounded = std::clamp(ratio, 1 / step, step);
-  const double gain = alone ? std::max(kMinGain, 1.0 / (kernel->samples + 1.0)) : kSharedGain;
   kernel->duration_ns = clamp_duration(kernel->duration_ns * (1 + gain * (bounded - 1)));
   if (alone) ++kernel->samples;
   queue_cost(*kernel);

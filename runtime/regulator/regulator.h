@@ -3,16 +3,14 @@
 // in gacerd, in unit tests on a virtual clock and in `gacer simulate`.
 //
 //   attach/detach ─┐
-//   launches ──────┼─> ledger ─> policy ─> GateDecision per process, KernelCost updates,
-//   next_wakeup_ns progress ──────┘
+//   launches ──────┼─> ledger ─> policy ─> GateDecision per process, KernelCost updates
+//   progress ──────┘                       and the time of the next poll
 //
 // Contract
 //  - All times are monotonic ns given by the caller and must not go backwards; a step back is
-//  treated as "no
-//    time has passed".
+//    treated as "no time has passed".
 //  - Values in LaunchEvent and ProgressEvent come from tenants: any value is legal, a forged one
-//  can distort
-//    only the sender's own account.
+//    can distort only the sender's own account.
 //  - Not thread-safe: one thread owns it.
 #pragma once
 
@@ -120,9 +118,8 @@ struct TenantSnapshot {
   uint64_t deadline_releases = 0;
   uint64_t in_flight_ns = 0;  // whole-GPU ns submitted and not completed
   uint64_t completed_cost_ns = 0;
-  uint64_t busy_ns = 0;  // time with work in flight
-  uint64_t stale_streams =
-      0;  // times a stream's counters stood still for stale_ms and were taken as idle
+  uint64_t busy_ns = 0;        // time with work in flight
+  uint64_t stale_streams = 0;  // times a stream's counters stood still and were taken as idle
   bool active = false;
   GateDecision gate;
 };
@@ -173,7 +170,7 @@ class Regulator {
   // Parts of the snapshot that are needed at each decision, without building one.
   virtual uint64_t generation() const = 0;
   virtual bool latency_active() const = 0;    // as of the last decide()
-  virtual uint32_t policy_index() const = 0;  // row of policies.def, from 0
+  virtual uint32_t policy_index() const = 0;  // row of policies.def, from 0; published on the board
 };
 
 // Names of policies.def in row order.

@@ -34,7 +34,7 @@ CompletedGroup StreamTimeline::completed(uint64_t completed_ns, uint64_t now_ns)
   polled_ns_ = now_ns;
   completed_cost_ns_ = std::max(completed_cost_ns_, completed_ns);
   while (!pending_.empty() && pending_.front().stream_cost_ns <= completed_ns) {
-    group.usable &= !pending_.front().after_gap;
+    group.usable &= !pending_.front().after_gap && pending_.front().submit_ns < now_ns;
     group.launches.push_back(std::move(pending_.front()));
     pending_.pop_front();
   }

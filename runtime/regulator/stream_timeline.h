@@ -25,7 +25,7 @@ struct CompletedGroup {
   uint64_t since_ns = 0;
   uint64_t until_ns = 0;
   uint64_t previous_end_ns = 0;  // of the launch before the first one
-  bool usable = false;           // previous end known, no launch missing
+  bool usable = false;           // previous end known, no launch missing, none from the future
 };
 
 class StreamTimeline {

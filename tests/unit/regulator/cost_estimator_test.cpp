@@ -159,6 +159,15 @@ TEST(CostEstimator, TimesWithCompanyGiveAFirstIdea) {
   EXPECT_GT(stream.estimate_us(0), 500);
 }
 
+TEST(CostEstimator, TimesWithCompanyMayLowerAnEstimate) {
+  Stream stream({300 * kUs});
+  stream.run(500'000 * kUs);
+  stream.others_busy = true;
+  stream.set_duration(0, 100 * kUs);
+  stream.run(500'000 * kUs);
+  expect_within(stream.estimate_us(0), 100, 0.2);
+}
+
 TEST(CostEstimator, MissingRecordsDoNotBias) {
   Stream stream({50 * kUs, 150 * kUs});
   stream.missing_probability = 0.1;

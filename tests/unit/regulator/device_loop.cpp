@@ -129,7 +129,13 @@ class Host {
     event.waiting_threads = waiting_ ? 1 : 0;
     return event;
   }
-  const HostResult& result() const { return result_; }
+  HostResult result() const {
+    HostResult result = result_;
+    for (const auto& [kernel_id, slot] : slots_) {
+      if (costs_.contains(slot)) result.costs_ns[kernel_id] = costs_.at(slot);
+    }
+    return result;
+  }
 
  private:
   bool poisson() const { return spec_.arrivals_per_s > 0; }
@@ -158,8 +164,8 @@ class Host {
   }
 
   uint64_t cost_of(const KernelSpec& kernel) {
-    const uint32_t cost_ns = costs_[slot_of(kernel.id)];
-    return cost_ns == 0 ? kGuessNs : cost_ns;
+    const auto told = costs_.find(slot_of(kernel.id));
+    return told == costs_.end() ? kGuessNs : told->second;
   }
   bool may_go(uint64_t cost_ns) const {
     if (gpu_.depth(stream_) >= kHardwareQueue) return false;

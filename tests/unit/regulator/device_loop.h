@@ -51,7 +51,8 @@ struct HostResult {
   uint64_t device_ns = 0;              // kernel time completed
   uint64_t longest_wait_ns = 0;        // of one launch at the gate
   uint64_t deadline_releases = 0;
-  uint64_t deepest_queue_ns = 0;  // device time queued at once
+  std::map<uint64_t, uint32_t> costs_ns;  // by kernel id, as told to the tenant last
+  uint64_t deepest_queue_ns = 0;          // device time queued at once
 };
 
 struct LoopResult {

@@ -11,7 +11,7 @@
 namespace gacer::regulator::test {
 namespace {
 
-constexpr int kHistories = 400;
+constexpr int kHistories = 1000;
 constexpr int kSteps = 150;
 
 class History {
