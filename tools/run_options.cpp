@@ -17,11 +17,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// As CLI11 wants it: what is wrong, or nothing.
+std::string check_name(const std::string& name) {
+  if (shm::is_tenant_name(name)) return {};
+  return fmt::format("must be 1..{} printable ASCII characters", shm::kMaxTenantName);
+}
+
 void declare(CLI::App& app, RunOptions& options, std::string& memory) {
   add_socket_option(app, options.socket_path);
   app.add_option("--name", options.name,
                  "Tenant; processes of one name share class, weight and quota (default: "
-                 "PROGRAM-PID)");
+                 "PROGRAM-PID)")
+      ->check(CLI::Validator(check_name, "TEXT"));
   app.add_option("--class", options.tenant_class, "latency (protected) or batch (best effort)")
       ->check(CLI::IsMember({"latency", "batch"}))
       ->capture_default_str();
@@ -54,9 +61,6 @@ void check(const RunOptions& options) {
   if (options.command[0].rfind('-', 0) == 0)
     throw ToolError(kExitUsage, fmt::format("unknown option '{}' (see 'gacer run --help')",
                                             options.command[0]));
-  if (!shm::is_tenant_name(options.name))
-    throw ToolError(kExitUsage, fmt::format("--name must be 1..{} printable ASCII characters",
-                                            shm::kMaxTenantName));
 }
 
 uint64_t parse_memory(const std::string& text) {
