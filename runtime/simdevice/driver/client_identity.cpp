@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/simdevice/driver/client_identity.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "runtime/simdevice/mps/mps_socket.h"
+
+namespace gacer::simdriver {
+namespace {
+
+std::string environment(const char* name) {
+  const char* text = getenv(name);
+  return text == nullptr ? "" : text;
+}
+
+std::string executable_name() {
+  char path[512];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  const std::string full(path, length > 0 ? static_cast<size_t>(length) : 0);
+  return full.substr(full.rfind('/') + 1);
+}
+
+// Cut to fit, always terminated.
+template <size_t N>
+void copy_text(char (&out)[N], const std::string& text) {
+  const size_t length = std::min(text.size(), N - 1);
+  memcpy(out, text.data(), length);
+  out[length] = '\0';
+}
+
+void fill_mps(simdevice::HelloMsg& hello) {
+  uint32_t percentage = 100;
+  if (!simdevice::mps_is_on(simdevice::mps_pipe_directory(), percentage)) return;
+  hello.mps = 1;
+  const int own = atoi(environment("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE").c_str());
+  if (own >= 1 && own <= 100) percentage = std::min(percentage, static_cast<uint32_t>(own));
+  hello.mps_active_thread_percentage = percentage;
+  hello.mps_client_priority = atoi(environment("CUDA_MPS_CLIENT_PRIORITY").c_str()) > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+void fill_identity(simdevice::HelloMsg& hello) {
+  hello.pid = static_cast<uint32_t>(getpid());
+  copy_text(hello.device, environment("SIMGPU_DEVICE"));
+  const std::string label = environment("SIMGPU_LABEL");
+  copy_text(hello.label, label.empty() ? executable_name() : label);
+  fill_mps(hello);
+}
+
+}  // namespace gacer::simdriver

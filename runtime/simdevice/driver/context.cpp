@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/simdevice/driver/context.h"
+
+#include <algorithm>
+
+#include "runtime/simdevice/driver/capture.h"
+#include "runtime/simdevice/driver/driver.h"
+#include "runtime/simdevice/driver/host_memory.h"
+#include "runtime/simdevice/driver/module.h"
+
+namespace gacer::simdriver {
+namespace {
+
+// Defaults of the real driver.
+std::array<size_t, CU_LIMIT_MAX> default_limits() {
+  std::array<size_t, CU_LIMIT_MAX> limits{};
+  limits[CU_LIMIT_STACK_SIZE] = 1024;
+  limits[CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20;
+  limits[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20;
+  limits[CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = 2;
+  limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
+  limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
+  return limits;
+}
+
+// The stack of current contexts of one thread.
+std::vector<std::shared_ptr<Context>>& stack() {
+  thread_local std::vector<std::shared_ptr<Context>> contexts;
+  return contexts;
+}
+
+}  // namespace
+
+Context::Context(uint32_t id, unsigned flags, unsigned api_version)
+    : id_(id),
+      flags_(flags),
+      api_version_(api_version),
+      unique_id_(Driver::get().next_unique_id()),
+      limits_(default_limits()) {}
+
+CUresult Context::open() {
+  Driver& driver = Driver::get();
+  auto message = make_message<simdevice::ContextMsg>(simdevice::SimType::kContextCreate);
+  message.context = id_;
+  message.flags = flags_;
+  SIM_TRY(driver.link().request(message).error);
+  legacy_ = std::make_shared<Stream>();
+  legacy_->context = weak_from_this();
+  legacy_->context_id = id_;
+  legacy_->legacy = true;
+  legacy_->unique_id = driver.next_unique_id();
+  return open_legacy_stream(*legacy_, primary());
+}
+
+CUresult Context::close() {
+  Driver& driver = Driver::get();
+  if (closed_.exchange(true, std::memory_order_acq_rel)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  const CUresult finished = synchronize();
+  invalidate_captures_of(id_);
+  const auto of_context = [this](const auto& object) { return object.context_id == id_; };
+  driver.streams.remove_if([&](Stream& stream) {
+    if (of_context(stream)) end_stream(stream);
+    return of_context(stream);
+  });
+  driver.events.remove_if([&](Event& event) {
+    if (of_context(event)) driver.event_ids.retire(event.id, event.generation);
+    return of_context(event);
+  });
+  modules().remove_context(id_);
+  for (const Allocation& allocation : driver.memory.remove_context(id_))
+    release_host_mapping(allocation);
+  auto message = make_message<simdevice::ContextMsg>(simdevice::SimType::kContextDestroy);
+  message.context = id_;
+  const CUresult answered = driver.link().request(message).error;
+  if (!primary()) driver.stream_ids.retire(legacy_->counter);
+  return finished != CUDA_SUCCESS ? finished : answered;
+}
+
+void Context::track(std::shared_ptr<StreamCounter> counter) {
+  const std::lock_guard lock(mutex_);
+  counters_.push_back(std::move(counter));
+}
+
+CUresult Context::synchronize() {
+  std::vector<std::shared_ptr<StreamCounter>> counters;
+  {
+    const std::lock_guard lock(mutex_);
+    // Only the list holds counters of streams that are gone; those that are done need no more
+    // attention.
+    std::erase_if(counters_, [](const auto& counter) {
+      return counter.use_count() == 1 &&
+             Driver::get().link().stream_done(counter->id,
+                                              counter->last_seq.load(std::memory_order_acquire));
+    });
+    counters = counters_;
+  }
+  for (const auto& counter : counters)
+    SIM_TRY(Driver::get().link().wait_stream(counter->id,
+                                             counter->last_seq.load(std::memory_order_acquire)));
+  return CUDA_SUCCESS;
+}
+
+CUresult Context::get_limit(CUlimit limit, size_t& value) const {
+  if (limit < 0 || limit >= CU_LIMIT_MAX) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  const std::lock_guard lock(mutex_);
+  value = limits_[limit];
+  return CUDA_SUCCESS;
+}
+
+CUresult Context::set_limit(CUlimit limit, size_t value) {
+  if (limit < 0 || limit >= CU_LIMIT_MAX) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  const std::lock_guard lock(mutex_);
+  limits_[limit] = value;
+  return CUDA_SUCCESS;
+}
+
+CUresult current_context(std::shared_ptr<Context>& out) {
+  SIM_TRY(Driver::get().ready());
+  if (stack().empty() || stack().back() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (stack().back()->closed()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  out = stack().back();
+  return CUDA_SUCCESS;
+}
+
+std::shared_ptr<Context> peek_context() {
+  return stack().empty() ? nullptr : stack().back();
+}
+
+void replace_context(std::shared_ptr<Context> context) {
+  if (!stack().empty()) stack().pop_back();
+  if (context != nullptr) stack().push_back(std::move(context));
+}
+
+void push_context(std::shared_ptr<Context> context) {
+  stack().push_back(std::move(context));
+}
+
+std::shared_ptr<Context> pop_context() {
+  if (stack().empty()) return nullptr;
+  std::shared_ptr<Context> top = std::move(stack().back());
+  stack().pop_back();
+  return top;
+}
+
+CUresult find_context(CUcontext handle, std::shared_ptr<Context>& out) {
+  SIM_TRY(Driver::get().initialized());
+  out = Driver::get().contexts.find(handle);
+  return out == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+
+}  // namespace gacer::simdriver

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contexts, and the stack of current ones that each thread has.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime/simdevice/driver/cuda_api.h"
+#include "runtime/simdevice/driver/stream.h"
+
+namespace gacer::simdriver {
+
+class Context : public std::enable_shared_from_this<Context> {
+ public:
+  Context(uint32_t id, unsigned flags, unsigned api_version);
+
+  // Tells the server and makes the legacy stream; before any other use.
+  CUresult open();
+  // Ends streams, events, modules and memory of the context.
+  CUresult close();
+
+  uint32_t id() const { return id_; }
+  bool primary() const { return id_ == 0; }
+  bool closed() const { return closed_.load(std::memory_order_acquire); }  // pairs with close()
+  unsigned flags() const { return flags_; }
+  void set_flags(unsigned flags) { flags_ = flags; }
+  unsigned api_version() const { return api_version_; }
+  uint64_t unique_id() const { return unique_id_; }
+  const std::shared_ptr<Stream>& legacy_stream() const { return legacy_; }
+
+  // Every stream of the context, so that synchronize() also covers destroyed ones that still run.
+  void track(std::shared_ptr<StreamCounter> counter);
+  CUresult synchronize();
+
+  CUresult get_limit(CUlimit limit, size_t& value) const;
+  CUresult set_limit(CUlimit limit, size_t value);
+  std::atomic<CUfunc_cache> cache_config{CU_FUNC_CACHE_PREFER_NONE};
+
+ private:
+  const uint32_t id_;
+  std::atomic<unsigned> flags_;
+  const unsigned api_version_;
+  const uint64_t unique_id_;
+  std::atomic<bool> closed_{false};
+  std::shared_ptr<Stream> legacy_;
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<StreamCounter>> counters_;
+  std::array<size_t, CU_LIMIT_MAX> limits_;
+};
+
+// The context on top of this thread's stack, checked: initialised, no sticky error, not destroyed.
+CUresult current_context(std::shared_ptr<Context>& out);
+
+// The stack itself. `top` may be null.
+std::shared_ptr<Context> peek_context();
+void replace_context(std::shared_ptr<Context> context);
+void push_context(std::shared_ptr<Context> context);
+std::shared_ptr<Context> pop_context();
+
+// The context behind a handle, or CUDA_ERROR_INVALID_CONTEXT.
+CUresult find_context(CUcontext handle, std::shared_ptr<Context>& out);
+
+}  // namespace gacer::simdriver

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuCtx*
+#include <memory>
+
+#include "runtime/simdevice/driver/capture.h"
+#include "runtime/simdevice/driver/context.h"
+#include "runtime/simdevice/driver/device.h"
+#include "runtime/simdevice/driver/driver.h"
+
+using namespace gacer::simdriver;
+
+namespace {
+
+constexpr unsigned kKnownFlags = CU_CTX_FLAGS_MASK;
+constexpr int kGreatestPriority = -5;
+
+CUresult create_context(CUcontext* out, unsigned flags, CUdevice device, unsigned api_version) {
+  SIM_TRY(check_device(device));
+  if (out == nullptr || (flags & ~kKnownFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
+  SIM_TRY(Driver::get().ready());
+  auto context = std::make_shared<Context>(Driver::get().next_context_id(), flags, api_version);
+  SIM_TRY(context->open());
+  *out = Driver::get().contexts.add(context);
+  push_context(std::move(context));
+  return CUDA_SUCCESS;
+}
+
+CUcontext handle_of(const std::shared_ptr<Context>& context) {
+  return HandleTable<CUcontext, Context>::to_handle(context.get());
+}
+
+// NULL means the current context, as in cuCtxGetApiVersion and cuCtxGetId.
+CUresult context_or_current(CUcontext handle, std::shared_ptr<Context>& out) {
+  return handle == nullptr ? current_context(out) : find_context(handle, out);
+}
+
+CUresult synchronize(const std::shared_ptr<Context>& context) {
+  SIM_TRY(refuse_during_capture());
+  SIM_TRY(context->synchronize());
+  return collect_async_frees(false);
+}
+
+}  // namespace
+
+CUresult cuCtxCreate_v2(CUcontext* out, unsigned flags, CUdevice device) {
+  return create_context(out, flags, device, 3020);
+}
+CUresult cuCtxCreate_v3(CUcontext* out, CUexecAffinityParam*, int affinity_count, unsigned flags,
+                        CUdevice device) {
+  // The affinity is an upper bound on SMs under MPS; the simulated device takes it from the
+  // environment only.
+  if (affinity_count > 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+  return create_context(out, flags, device, 3021);
+}
+CUresult cuCtxCreate_v4(CUcontext* out, CUctxCreateParams* params, unsigned flags,
+                        CUdevice device) {
+  if (params != nullptr && params->numExecAffinityParams > 0)
+    return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+  if (params != nullptr && params->cigParams != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+  return create_context(out, flags, device, 3021);
+}
+
+CUresult cuCtxDestroy_v2(CUcontext handle) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(find_context(handle, context));
+  if (context->primary()) return CUDA_ERROR_INVALID_CONTEXT;
+  Driver::get().contexts.remove(handle);
+  if (peek_context() == context) pop_context();
+  return context->close();
+}
+CUresult cuCtxDestroy(CUcontext handle) {
+  return cuCtxDestroy_v2(handle);
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext handle) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(find_context(handle, context));
+  push_context(std::move(context));
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxPushCurrent(CUcontext handle) {
+  return cuCtxPushCurrent_v2(handle);
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext* out) {
+  SIM_TRY(Driver::get().initialized());
+  const std::shared_ptr<Context> top = pop_context();
+  if (top == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (out != nullptr) *out = handle_of(top);
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxPopCurrent(CUcontext* out) {
+  return cuCtxPopCurrent_v2(out);
+}
+
+CUresult cuCtxSetCurrent(CUcontext handle) {
+  SIM_TRY(Driver::get().initialized());
+  std::shared_ptr<Context> context;
+  if (handle != nullptr) SIM_TRY(find_context(handle, context));
+  replace_context(std::move(context));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext* out) {
+  SIM_TRY(Driver::get().initialized());
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = handle_of(peek_context());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice* out) {
+  SIM_TRY(Driver::get().initialized());
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (peek_context() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *out = 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetDevice_v2(CUdevice* out, CUcontext handle) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(context_or_current(handle, context));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetFlags(unsigned* out) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(current_context(context));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = context->flags();
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSetFlags(unsigned flags) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(current_context(context));
+  if ((flags & ~kKnownFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
+  context->set_flags(flags);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetId(CUcontext handle, unsigned long long* out) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(context_or_current(handle, context));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = context->unique_id();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetApiVersion(CUcontext handle, unsigned* out) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(context_or_current(handle, context));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = context->api_version();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSynchronize() {
+  std::shared_ptr<Context> context;
+  SIM_TRY(current_context(context));
+  return synchronize(context);
+}
+CUresult cuCtxSynchronize_v2(CUcontext handle) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(Driver::get().ready());
+  SIM_TRY(context_or_current(handle, context));
+  return synchronize(context);
+}
+
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(current_context(context));
+  if (least != nullptr) *least = 0;
+  if (greatest != nullptr) *greatest = kGreatestPriority;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetLimit(size_t* out, CUlimit limit) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(current_context(context));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return context->get_limit(limit, *out);
+}
+CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(current_context(context));
+  return context->set_limit(limit, value);
+}
+
+CUresult cuCtxGetCacheConfig(CUfunc_cache* out) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(current_context(context));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = context->cache_config.load(std::memory_order_relaxed);
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(current_context(context));
+  context->cache_config.store(config, std::memory_order_relaxed);
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetSharedMemConfig(CUsharedconfig* out) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(current_context(context));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSetSharedMemConfig(CUsharedconfig) {
+  std::shared_ptr<Context> context;
+  return current_context(context);  // without effect since Maxwell
+}
+CUresult cuCtxResetPersistingL2Cache() {
+  std::shared_ptr<Context> context;
+  return current_context(context);
+}
+
+// One device: there is no peer.
+CUresult cuDeviceCanAccessPeer(int* out, CUdevice device, CUdevice peer) {
+  SIM_TRY(check_device(device));
+  SIM_TRY(check_device(peer));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Context> other;
+  SIM_TRY(current_context(context));
+  SIM_TRY(find_context(peer, other));
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  return context == other ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+}
+CUresult cuCtxDisablePeerAccess(CUcontext peer) {
+  std::shared_ptr<Context> other;
+  SIM_TRY(find_context(peer, other));
+  return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/simdevice/driver/copy.h"
+
+#include "runtime/simdevice/driver/capture.h"
+#include "runtime/simdevice/driver/submit.h"
+
+namespace gacer::simdriver {
+namespace {
+
+using simdevice::CopyKind;
+
+struct Place {
+  bool device = false;
+  bool pageable = false;
+};
+
+// Bytes from the first to the last one touched.
+uint64_t span_bytes(const CopySide& side, const CopyExtent& extent) {
+  return (extent.depth - 1) * side.slice_pitch + (extent.height - 1) * side.pitch +
+         extent.width_bytes;
+}
+
+CUresult locate(const MemoryMap& memory, const CopySide& side, const CopyExtent& extent,
+                Place& out) {
+  if (side.address == 0) return CUDA_ERROR_INVALID_VALUE;
+  const auto allocation = memory.find(side.address, span_bytes(side, extent));
+  if (allocation) {
+    out = {allocation->on_device(), false};
+    return CUDA_SUCCESS;
+  }
+  if (side.role == PointerRole::kDevice || memory.in_device_range(side.address))
+    return CUDA_ERROR_INVALID_VALUE;
+  out = {false, true};
+  return CUDA_SUCCESS;
+}
+
+bool pitches_fit(const CopySide& side, const CopyExtent& extent) {
+  if (extent.height > 1 && side.pitch < extent.width_bytes) return false;
+  return extent.depth == 1 || side.slice_pitch >= side.pitch * extent.height;
+}
+
+CopyKind kind_of(const Place& dst, const Place& src) {
+  if (dst.device) return src.device ? CopyKind::kDtoD : CopyKind::kHtoD;
+  return src.device ? CopyKind::kDtoH : CopyKind::kHtoH;
+}
+
+struct Side3d {
+  CUmemorytype type;
+  const void* host;
+  CUdeviceptr device;
+  size_t x_bytes, y, z;
+  size_t pitch, height;
+};
+
+CUresult to_side(const Side3d& from, const CopyExtent& extent, CopySide& out) {
+  switch (from.type) {
+    case CU_MEMORYTYPE_HOST:
+      out = {reinterpret_cast<uint64_t>(from.host), PointerRole::kHost, 0, 0};
+      break;
+    case CU_MEMORYTYPE_DEVICE:
+      out = {from.device, PointerRole::kDevice, 0, 0};
+      break;
+    case CU_MEMORYTYPE_UNIFIED:
+      out = {from.device, PointerRole::kUnified, 0, 0};
+      break;
+    case CU_MEMORYTYPE_ARRAY:
+      return CUDA_ERROR_NOT_SUPPORTED;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+  // A pitch of 0 is allowed for one row, a height of 0 for one slice.
+  const size_t pitch = from.pitch != 0 ? from.pitch : from.x_bytes + extent.width_bytes;
+  const size_t height = from.height != 0 ? from.height : from.y + extent.height;
+  if (from.x_bytes + extent.width_bytes > pitch && (extent.height > 1 || from.y > 0))
+    return CUDA_ERROR_INVALID_VALUE;
+  out.pitch = pitch;
+  out.slice_pitch = pitch * height;
+  out.address += from.z * out.slice_pitch + from.y * pitch + from.x_bytes;
+  return CUDA_SUCCESS;
+}
+
+void describe_side(bool device, uint64_t address, CUmemorytype& type, void const*& host,
+                   CUdeviceptr& pointer) {
+  type = device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+  host = device ? nullptr : reinterpret_cast<void*>(address);
+  pointer = device ? address : 0;
+}
+
+}  // namespace
+
+CUresult make_copy(const MemoryMap& memory, const CopySide& dst, const CopySide& src,
+                   const CopyExtent& extent, CopyWork& out) {
+  if (!pitches_fit(dst, extent) || !pitches_fit(src, extent)) return CUDA_ERROR_INVALID_VALUE;
+  Place to;
+  Place from;
+  SIM_TRY(locate(memory, dst, extent, to));
+  SIM_TRY(locate(memory, src, extent, from));
+  out.kind = kind_of(to, from);
+  out.pageable = to.pageable || from.pageable;
+  out.dst = dst.address;
+  out.src = src.address;
+  out.width_bytes = extent.width_bytes;
+  out.height = extent.height;
+  out.depth = extent.depth;
+  out.dst_pitch = dst.pitch;
+  out.src_pitch = src.pitch;
+  out.dst_slice_pitch = dst.slice_pitch;
+  out.src_slice_pitch = src.slice_pitch;
+  return CUDA_SUCCESS;
+}
+
+CUresult make_copy_3d(const MemoryMap& memory, const CUDA_MEMCPY3D& p, CopyWork& out) {
+  const CopyExtent extent{p.WidthInBytes, p.Height, p.Depth};
+  if (extent.empty()) {
+    out.width_bytes = 0;
+    return CUDA_SUCCESS;
+  }
+  CopySide dst;
+  CopySide src;
+  SIM_TRY(to_side({p.dstMemoryType, p.dstHost, p.dstDevice, p.dstXInBytes, p.dstY, p.dstZ,
+                   p.dstPitch, p.dstHeight},
+                  extent, dst));
+  SIM_TRY(to_side({p.srcMemoryType, p.srcHost, p.srcDevice, p.srcXInBytes, p.srcY, p.srcZ,
+                   p.srcPitch, p.srcHeight},
+                  extent, src));
+  return make_copy(memory, dst, src, extent, out);
+}
+
+CUDA_MEMCPY3D describe_copy(const CopyWork& work) {
+  CUDA_MEMCPY3D p{};
+  const bool to_device = work.kind == CopyKind::kHtoD || work.kind == CopyKind::kDtoD;
+  const bool from_device = work.kind == CopyKind::kDtoH || work.kind == CopyKind::kDtoD;
+  const void* dst_host = nullptr;
+  describe_side(to_device, work.dst, p.dstMemoryType, dst_host, p.dstDevice);
+  describe_side(from_device, work.src, p.srcMemoryType, p.srcHost, p.srcDevice);
+  p.dstHost = const_cast<void*>(dst_host);
+  p.WidthInBytes = work.width_bytes;
+  p.Height = work.height;
+  p.Depth = work.depth;
+  p.dstPitch = work.dst_pitch;
+  p.srcPitch = work.src_pitch;
+  p.dstHeight = work.dst_pitch == 0 ? work.height : work.dst_slice_pitch / work.dst_pitch;
+  p.srcHeight = work.src_pitch == 0 ? work.height : work.src_slice_pitch / work.src_pitch;
+  return p;
+}
+
+CUresult submit_copy(const std::shared_ptr<Stream>& stream, const CopyWork& work, bool wait) {
+  if (work.width_bytes == 0) return CUDA_SUCCESS;
+  SIM_TRY(submit(stream, work));
+  const bool captured = captures_active() && is_capturing(*stream);
+  return !captured && (wait || work.pageable) ? synchronize_stream(*stream) : CUDA_SUCCESS;
+}
+
+}  // namespace gacer::simdriver

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuMemcpy* without arrays
+#include <memory>
+
+#include "runtime/simdevice/driver/capture.h"
+#include "runtime/simdevice/driver/copy.h"
+#include "runtime/simdevice/driver/driver.h"
+#include "runtime/simdevice/driver/entry_pairs.h"
+
+using namespace gacer::simdriver;
+
+namespace {
+
+CopySide device(CUdeviceptr address) {
+  return {address, PointerRole::kDevice, 0, 0};
+}
+CopySide host(const void* address) {
+  return {reinterpret_cast<uint64_t>(address), PointerRole::kHost, 0, 0};
+}
+CopySide unified(CUdeviceptr address) {
+  return {address, PointerRole::kUnified, 0, 0};
+}
+
+CUresult linear(CUstream stream_handle, const CopySide& dst, const CopySide& src, size_t bytes,
+                bool wait) {
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(stream_handle, stream));
+  if (bytes == 0) return CUDA_SUCCESS;
+  CopyWork work;
+  SIM_TRY(make_copy(Driver::get().memory, dst, src, {bytes, 1, 1}, work));
+  // Between two places of the device even the plain form does not wait for the host's sake.
+  return submit_copy(stream, work, wait && work.kind != gacer::simdevice::CopyKind::kDtoD);
+}
+
+CUresult shaped(CUstream stream_handle, const CUDA_MEMCPY3D* params, bool wait) {
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(stream_handle, stream));
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CopyWork work;
+  SIM_TRY(make_copy_3d(Driver::get().memory, *params, work));
+  return submit_copy(stream, work, wait && work.kind != gacer::simdevice::CopyKind::kDtoD);
+}
+
+CUDA_MEMCPY3D as_3d(const CUDA_MEMCPY2D& flat) {
+  CUDA_MEMCPY3D p{};
+  p.srcXInBytes = flat.srcXInBytes;
+  p.srcY = flat.srcY;
+  p.srcMemoryType = flat.srcMemoryType;
+  p.srcHost = flat.srcHost;
+  p.srcDevice = flat.srcDevice;
+  p.srcPitch = flat.srcPitch;
+  p.dstXInBytes = flat.dstXInBytes;
+  p.dstY = flat.dstY;
+  p.dstMemoryType = flat.dstMemoryType;
+  p.dstHost = flat.dstHost;
+  p.dstDevice = flat.dstDevice;
+  p.dstPitch = flat.dstPitch;
+  p.WidthInBytes = flat.WidthInBytes;
+  p.Height = flat.Height;
+  p.Depth = 1;
+  return p;
+}
+
+CUresult flat(CUstream stream, const CUDA_MEMCPY2D* params, bool wait) {
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUDA_MEMCPY3D p = as_3d(*params);
+  return shaped(stream, &p, wait);
+}
+
+// One device, so a peer copy is a copy; both contexts must exist.
+CUresult peer(CUstream stream, CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
+              CUcontext src_context, size_t bytes, bool wait) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(find_context(dst_context, context));
+  SIM_TRY(find_context(src_context, context));
+  return linear(stream, device(dst), device(src), bytes, wait);
+}
+
+}  // namespace
+
+SIM_DEFAULT_STREAM_PAIR(cuMemcpyHtoD_v2, _ptds, (CUdeviceptr dst, const void* src, size_t bytes),
+                        linear, device(dst), host(src), bytes, true)
+SIM_DEFAULT_STREAM_PAIR(cuMemcpyDtoH_v2, _ptds, (void* dst, CUdeviceptr src, size_t bytes), linear,
+                        host(dst), device(src), bytes, true)
+SIM_DEFAULT_STREAM_PAIR(cuMemcpyDtoD_v2, _ptds, (CUdeviceptr dst, CUdeviceptr src, size_t bytes),
+                        linear, device(dst), device(src), bytes, true)
+SIM_DEFAULT_STREAM_PAIR(cuMemcpy, _ptds, (CUdeviceptr dst, CUdeviceptr src, size_t bytes), linear,
+                        unified(dst), unified(src), bytes, true)
+SIM_DEFAULT_STREAM_PAIR(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D* params), flat, params, true)
+SIM_DEFAULT_STREAM_PAIR(cuMemcpy2DUnaligned_v2, _ptds, (const CUDA_MEMCPY2D* params), flat, params,
+                        true)
+SIM_DEFAULT_STREAM_PAIR(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D* params), shaped, params, true)
+SIM_DEFAULT_STREAM_PAIR(cuMemcpyPeer, _ptds,
+                        (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
+                         CUcontext src_context, size_t bytes),
+                        peer, dst, dst_context, src, src_context, bytes, true)
+
+SIM_STREAM_PAIR(cuMemcpyHtoDAsync_v2, _ptsz,
+                (CUdeviceptr dst, const void* src, size_t bytes, CUstream stream), linear, stream,
+                device(dst), host(src), bytes, false)
+SIM_STREAM_PAIR(cuMemcpyDtoHAsync_v2, _ptsz,
+                (void* dst, CUdeviceptr src, size_t bytes, CUstream stream), linear, stream,
+                host(dst), device(src), bytes, false)
+SIM_STREAM_PAIR(cuMemcpyDtoDAsync_v2, _ptsz,
+                (CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream), linear, stream,
+                device(dst), device(src), bytes, false)
+SIM_STREAM_PAIR(cuMemcpyAsync, _ptsz,
+                (CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream), linear, stream,
+                unified(dst), unified(src), bytes, false)
+SIM_STREAM_PAIR(cuMemcpy2DAsync_v2, _ptsz, (const CUDA_MEMCPY2D* params, CUstream stream), flat,
+                stream, params, false)
+SIM_STREAM_PAIR(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D* params, CUstream stream), shaped,
+                stream, params, false)
+SIM_STREAM_PAIR(cuMemcpyPeerAsync, _ptsz,
+                (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, CUcontext src_context,
+                 size_t bytes, CUstream stream),
+                peer, stream, dst, dst_context, src, src_context, bytes, false)

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuDevice*, cuDriverGetVersion
+#include "runtime/simdevice/driver/device.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/simdevice/driver/driver.h"
+
+namespace gacer::simdriver {
+namespace {
+
+uint64_t fnv1a(const std::string& text, uint64_t hash) {
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash;
+}
+
+}  // namespace
+
+CUresult check_device(CUdevice device) {
+  SIM_TRY(Driver::get().initialized());
+  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUuuid device_uuid(const DeviceSpec& spec) {
+  const uint64_t halves[] = {fnv1a(spec.name, 0xcbf29ce484222325ULL),
+                             fnv1a(spec.key, 0x84222325cbf29ce4ULL)};
+  CUuuid uuid{};
+  memcpy(uuid.bytes, halves, sizeof uuid.bytes);
+  uuid.bytes[6] =
+      static_cast<char>((uuid.bytes[6] & 0x0f) | 0x40);  // RFC 4122: version 4, variant 1
+  uuid.bytes[8] = static_cast<char>((uuid.bytes[8] & 0x3f) | 0x80);
+  return uuid;
+}
+
+}  // namespace gacer::simdriver
+
+using namespace gacer::simdriver;
+
+CUresult cuDriverGetVersion(int* out) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = kDriverVersion;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice* out, int ordinal) {
+  SIM_TRY(Driver::get().initialized());
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (ordinal != 0) return CUDA_ERROR_INVALID_DEVICE;
+  *out = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int* out) {
+  SIM_TRY(Driver::get().initialized());
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = 1;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char* out, int length, CUdevice device) {
+  SIM_TRY(check_device(device));
+  if (out == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
+  snprintf(out, static_cast<size_t>(length), "%s", Driver::get().spec().name.c_str());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid* out, CUdevice device) {
+  SIM_TRY(check_device(device));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = device_uuid(Driver::get().spec());
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetUuid(CUuuid* out, CUdevice device) {
+  return cuDeviceGetUuid_v2(out, device);
+}
+
+CUresult cuDeviceTotalMem_v2(size_t* out, CUdevice device) {
+  SIM_TRY(check_device(device));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = Driver::get().spec().memory_bytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int* out, CUdevice_attribute attribute, CUdevice device) {
+  SIM_TRY(check_device(device));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const bool known = device_attribute(Driver::get().spec(), Driver::get().mps(), attribute, *out);
+  return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
+  SIM_TRY(check_device(device));
+  if (major == nullptr || minor == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *major = Driver::get().spec().compute_major;
+  *minor = Driver::get().spec().compute_minor;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetProperties(CUdevprop* out, CUdevice device) {
+  SIM_TRY(check_device(device));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const auto read = [](int attribute) {
+    int value = 0;
+    device_attribute(Driver::get().spec(), false, attribute, value);
+    return value;
+  };
+  *out = CUdevprop{};
+  out->maxThreadsPerBlock = read(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  for (int axis = 0; axis < 3; ++axis) {
+    out->maxThreadsDim[axis] = read(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + axis);
+    out->maxGridSize[axis] = read(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + axis);
+  }
+  out->sharedMemPerBlock = read(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  out->totalConstantMemory = read(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY);
+  out->SIMDWidth = read(CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+  out->memPitch = read(CU_DEVICE_ATTRIBUTE_MAX_PITCH);
+  out->regsPerBlock = read(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+  out->clockRate = read(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  out->textureAlign = read(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetPCIBusId(char* out, int length, CUdevice device) {
+  SIM_TRY(check_device(device));
+  if (out == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
+  snprintf(out, static_cast<size_t>(length), "0000:%02X:00.0", kPciBus);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetByPCIBusId(CUdevice* out, const char* bus_id) {
+  SIM_TRY(Driver::get().initialized());
+  if (out == nullptr || bus_id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  unsigned domain = 0, bus = 0, slot = 0;
+  const bool full = sscanf(bus_id, "%x:%x:%x", &domain, &bus, &slot) == 3;
+  if (!full && sscanf(bus_id, "%x:%x", &bus, &slot) != 2) return CUDA_ERROR_INVALID_VALUE;
+  if (domain != 0 || bus != kPciBus || slot != 0) return CUDA_ERROR_INVALID_DEVICE;
+  *out = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetExecAffinitySupport(int* out, CUexecAffinityType, CUdevice device) {
+  SIM_TRY(check_device(device));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetP2PAttribute(int* out, CUdevice_P2PAttribute, CUdevice device, CUdevice peer) {
+  SIM_TRY(check_device(device));
+  SIM_TRY(check_device(peer));
+  return out == nullptr ? CUDA_ERROR_INVALID_VALUE
+                        : CUDA_ERROR_INVALID_DEVICE;  // a device is not its own peer
+}

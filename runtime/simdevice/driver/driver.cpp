@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/simdevice/driver/driver.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "runtime/simdevice/device_models.h"
+#include "runtime/simdevice/driver/device.h"
+#include "runtime/simdevice/driver/sim_log.h"
+
+namespace gacer::simdriver {
+namespace {
+
+// Only the first entry matters: there is one device.
+bool device_is_visible() {
+  const char* list = getenv("CUDA_VISIBLE_DEVICES");
+  if (list == nullptr) return true;
+  const std::string_view first = std::string_view(list).substr(0, std::string_view(list).find(','));
+  return first == "0" || first.starts_with("GPU-");
+}
+
+}  // namespace
+
+Driver& Driver::get() {
+  static Driver& driver = *new Driver;
+  return driver;
+}
+
+CUresult Driver::init() {
+  const std::lock_guard lock(init_mutex_);
+  const State state = state_.load(std::memory_order_acquire);  // pairs with the stores below
+  if (state == State::kReady) return CUDA_SUCCESS;
+  if (state == State::kForked) return CUDA_ERROR_NOT_INITIALIZED;
+  if (state == State::kNew) init_error_ = connect();
+  state_.store(init_error_ == CUDA_SUCCESS ? State::kReady : State::kFailed,
+               std::memory_order_release);
+  return init_error_;
+}
+
+CUresult Driver::connect() {
+  read_log_level();
+  if (!device_is_visible()) return CUDA_ERROR_NO_DEVICE;
+  const Status opened = open_device();
+  if (!opened.ok()) {
+    sim_log(LogLevel::kError, "no simulated device: %s", opened.error().message.c_str());
+    return CUDA_ERROR_NO_DEVICE;
+  }
+  reserve_device_range();
+  pthread_atfork(nullptr, nullptr, &Driver::after_fork);
+  return CUDA_SUCCESS;
+}
+
+Status Driver::open_device() {
+  const auto key = link_.open();
+  if (!key.ok()) return key.error();
+  const simdevice::DeviceModel* model = simdevice::find_device_model(key.value());
+  if (model == nullptr)
+    return Error{0, "the server simulates " + key.value() + ", which this driver does not know"};
+  spec_ = model->spec;
+  const Reply mps =
+      link_.request(make_message<simdevice::MemAllocMsg>(simdevice::SimType::kMpsQuery));
+  mps_ = mps.error == CUDA_SUCCESS && mps.value != 0;
+  return {};
+}
+
+void Driver::reserve_device_range() {
+  void* wanted = reinterpret_cast<void*>(simdevice::kDeviceBase);
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+  // Taken already (a sanitizer's shadow): no host pointer of the program can lie there either.
+  if (mmap(wanted, spec_.memory_bytes, PROT_NONE, kFlags, -1, 0) == MAP_FAILED)
+    sim_log(LogLevel::kDebug, "device address range is not reserved: %s", strerror(errno));
+  memory.set_device_range(simdevice::kDeviceBase, spec_.memory_bytes);
+}
+
+void Driver::after_fork() {
+  Driver& driver = get();
+  driver.state_.store(State::kForked, std::memory_order_release);  // pairs with initialized()
+  driver.link_.abandon();
+}
+
+CUresult Driver::initialized() const {
+  const State state = state_.load(std::memory_order_acquire);  // pairs with init()
+  return state == State::kReady ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult Driver::ready() const {
+  SIM_TRY(initialized());
+  if (!link_.alive()) return CUDA_ERROR_DEVICE_UNAVAILABLE;
+  return link_.sticky_error();
+}
+
+}  // namespace gacer::simdriver
+
+CUresult cuInit(unsigned flags) {
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  return gacer::simdriver::Driver::get().init();
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/simdevice/driver/graph_handles.h"
+
+#include "runtime/simdevice/driver/driver.h"
+
+namespace gacer::simdriver {
+
+GraphHandles& graph_handles() {
+  static GraphHandles& handles = *new GraphHandles;
+  return handles;
+}
+
+CUresult find_graph(CUgraph handle, std::shared_ptr<Graph>& out) {
+  SIM_TRY(Driver::get().ready());
+  out = graph_handles().graphs.find(handle);
+  return out == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult find_node(CUgraphNode handle, std::shared_ptr<GraphNode>& out) {
+  SIM_TRY(Driver::get().ready());
+  out = graph_handles().nodes.find(handle);
+  return out == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult find_exec(CUgraphExec handle, std::shared_ptr<GraphExec>& out) {
+  SIM_TRY(Driver::get().ready());
+  out = graph_handles().execs.find(handle);
+  return out == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult find_nodes(const CUgraphNode* handles, size_t count, std::vector<GraphNode*>& out) {
+  if (count > 0 && handles == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  for (size_t i = 0; i < count; ++i) {
+    std::shared_ptr<GraphNode> node;
+    SIM_TRY(find_node(handles[i], node));
+    out.push_back(node.get());  // its graph keeps it
+  }
+  return CUDA_SUCCESS;
+}
+
+void publish_node(const std::shared_ptr<GraphNode>& node) {
+  graph_handles().nodes.add(node);
+  if (const auto* child = std::get_if<ChildGraphWork>(&node->work)) publish(child->graph);
+}
+
+CUgraph publish(const std::shared_ptr<Graph>& graph) {
+  for (const auto& node : graph->nodes) publish_node(node);
+  return graph_handles().graphs.add(graph);
+}
+
+void withdraw_node(const GraphNode& node) {
+  graph_handles().nodes.remove(handle_of(&node));
+  const auto* child = std::get_if<ChildGraphWork>(&node.work);
+  if (child == nullptr) return;
+  withdraw(*child->graph);
+  graph_handles().graphs.remove(handle_of(child->graph.get()));
+}
+
+void withdraw(const Graph& graph) {
+  for (const auto& node : graph.nodes) withdraw_node(*node);
+}
+
+CUresult answer_list(const std::vector<GraphNode*>& found, CUgraphNode* out, size_t* count) {
+  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const size_t room = *count;
+  if (out == nullptr) {
+    *count = found.size();
+    return CUDA_SUCCESS;
+  }
+  for (size_t i = 0; i < room; ++i) out[i] = i < found.size() ? handle_of(found[i]) : nullptr;
+  *count = std::min(room, found.size());
+  return CUDA_SUCCESS;
+}
+
+}  // namespace gacer::simdriver

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host memory that the device can reach: pinned and managed (a memfd that the server maps too),
+// registered (the program's own pages).
+#pragma once
+
+#include "runtime/simdevice/driver/context.h"
+#include "runtime/simdevice/driver/cuda_api.h"
+#include "runtime/simdevice/driver/memory.h"
+
+namespace gacer::simdriver {
+
+// `kind`: kPinned or kManaged (counts against device memory).
+CUresult allocate_shared(const Context& context, size_t bytes, MemoryKind kind, unsigned flags,
+                         uint64_t& address);
+
+// Unmaps what allocate_shared mapped; nothing for other kinds. The server is told by release_host.
+void release_host_mapping(const Allocation& allocation);
+CUresult release_host(const Allocation& allocation);
+
+}  // namespace gacer::simdriver

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuDevicePrimaryCtx*: one reference-counted context a process, with id 0.
+#include <memory>
+#include <mutex>
+
+#include "runtime/simdevice/driver/context.h"
+#include "runtime/simdevice/driver/device.h"
+#include "runtime/simdevice/driver/driver.h"
+
+using namespace gacer::simdriver;
+
+namespace {
+
+struct Primary {
+  std::mutex mutex;
+  std::shared_ptr<Context> context;  // null: inactive
+  unsigned references = 0;
+  unsigned flags = 0;
+};
+
+Primary& primary() {
+  static Primary& state = *new Primary;
+  return state;
+}
+
+CUresult deactivate(Primary& state) {
+  const std::shared_ptr<Context> context = std::exchange(state.context, nullptr);
+  state.references = 0;
+  if (context == nullptr) return CUDA_SUCCESS;
+  Driver::get().contexts.remove(HandleTable<CUcontext, Context>::to_handle(context.get()));
+  return context->close();
+}
+
+}  // namespace
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice device) {
+  SIM_TRY(check_device(device));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  SIM_TRY(Driver::get().ready());
+  Primary& state = primary();
+  const std::lock_guard lock(state.mutex);
+  if (state.context == nullptr) {
+    auto context = std::make_shared<Context>(0, state.flags, 3021);
+    SIM_TRY(context->open());
+    Driver::get().contexts.add(context);
+    state.context = std::move(context);
+  }
+  ++state.references;
+  *out = HandleTable<CUcontext, Context>::to_handle(state.context.get());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  SIM_TRY(check_device(device));
+  Primary& state = primary();
+  const std::lock_guard lock(state.mutex);
+  if (state.references == 0) return CUDA_ERROR_INVALID_CONTEXT;
+  if (--state.references > 0) return CUDA_SUCCESS;
+  return deactivate(state);
+}
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+  return cuDevicePrimaryCtxRelease_v2(device);
+}
+
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+  SIM_TRY(check_device(device));
+  Primary& state = primary();
+  const std::lock_guard lock(state.mutex);
+  return deactivate(state);
+}
+CUresult cuDevicePrimaryCtxReset(CUdevice device) {
+  return cuDevicePrimaryCtxReset_v2(device);
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
+  SIM_TRY(check_device(device));
+  if (flags == nullptr || active == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Primary& state = primary();
+  const std::lock_guard lock(state.mutex);
+  *flags = state.context != nullptr ? state.context->flags() : state.flags;
+  *active = state.context != nullptr ? 1 : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
+  SIM_TRY(check_device(device));
+  if ((flags & ~static_cast<unsigned>(CU_CTX_FLAGS_MASK)) != 0) return CUDA_ERROR_INVALID_VALUE;
+  Primary& state = primary();
+  const std::lock_guard lock(state.mutex);
+  state.flags = flags;
+  if (state.context != nullptr) state.context->set_flags(flags);
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
+  return cuDevicePrimaryCtxSetFlags_v2(device, flags);
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/simdevice/driver/server_launch.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "runtime/base/clock.h"
+
+namespace gacer::simdriver {
+namespace {
+
+constexpr uint64_t kStartLimitNs = 10'000'000'000;
+
+Error system_error(const std::string& what) {
+  return Error{errno, what + ": " + strerror(errno)};
+}
+
+Status make_directory(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    return system_error("cannot create " + path);
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0) return system_error("cannot read " + path);
+  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid())
+    return Error{EPERM, path + " is not a directory of this user; set SIMGPU_DIR to one"};
+  return {};
+}
+
+Result<UniqueFd> try_connect(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    return Error{ENAMETOOLONG, path + " is too long for a socket; set SIMGPU_DIR to a shorter one"};
+  memcpy(address.sun_path, path.c_str(), path.size());
+  UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return system_error("cannot create a socket");
+  const auto* name = reinterpret_cast<const sockaddr*>(&address);
+  if (connect(fd.get(), name, sizeof address) != 0)
+    return system_error("cannot connect to " + path);
+  return fd;
+}
+
+// All that the child needs, built before the fork: afterwards only async-signal-safe calls are
+// allowed.
+struct ServerCommand {
+  std::string program;
+  std::string log_path;
+  std::vector<std::string> environment;
+  std::vector<char*> env_pointers;
+};
+
+// The server changes to "/", so nothing it gets may be relative.
+std::string absolute(const std::string& path) {
+  char* resolved = realpath(path.c_str(), nullptr);
+  const std::string result = resolved == nullptr ? path : resolved;
+  free(resolved);
+  return result;
+}
+
+ServerCommand make_command(const std::string& given_directory) {
+  const std::string directory = absolute(given_directory);
+  ServerCommand command{absolute(server_program()), directory + "/server.log", {}, {}};
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (!text.starts_with("LD_PRELOAD=") && !text.starts_with("SIMGPU_DIR="))
+      command.environment.emplace_back(text);
+  }
+  command.environment.push_back("SIMGPU_DIR=" + directory);
+  for (std::string& entry : command.environment) command.env_pointers.push_back(entry.data());
+  command.env_pointers.push_back(nullptr);
+  return command;
+}
+
+void reset_signals() {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (int number = 1; number < 32; ++number) signal(number, SIG_DFL);
+}
+
+[[noreturn]] void run_server(ServerCommand& command) {
+  reset_signals();
+  const int in = open("/dev/null", O_RDONLY);
+  const int out = open(command.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  dup2(in, 0);
+  dup2(out < 0 ? in : out, 1);
+  dup2(out < 0 ? in : out, 2);
+  syscall(SYS_close_range, 3U, ~0U, 0U);
+  [[maybe_unused]] const int moved = chdir("/");
+  char* arguments[] = {command.program.data(), nullptr};
+  execve(command.program.c_str(), arguments, command.env_pointers.data());
+  _exit(127);
+}
+
+// Two forks so that the server is nobody's child. _Fork: no atfork handlers of the host program
+// run.
+Status spawn(ServerCommand& command) {
+  if (access(command.program.c_str(), X_OK) != 0)
+    return system_error("cannot run the device server " + command.program +
+                        " (SIMGPU_SERVER names it)");
+  const pid_t child = _Fork();
+  if (child < 0) return system_error("cannot start the device server");
+  if (child == 0) {
+    setsid();
+    const pid_t grandchild = _Fork();
+    if (grandchild == 0) run_server(command);
+    _exit(grandchild < 0 ? 1 : 0);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return {};
+}
+
+Result<UniqueFd> wait_for_server(const std::string& socket_path, const std::string& log_path) {
+  const uint64_t give_up_ns = monotonic_now_ns() + kStartLimitNs;
+  for (;;) {
+    auto fd = try_connect(socket_path);
+    if (fd.ok()) return fd;
+    if (monotonic_now_ns() > give_up_ns)
+      return Error{fd.error().code, "the device server does not answer: " + fd.error().message +
+                                        "; see " + log_path};
+    usleep(2000);
+  }
+}
+
+}  // namespace
+
+std::string server_directory() {
+  if (const char* own = getenv("SIMGPU_DIR"); own != nullptr && *own != '\0') return own;
+  if (const char* runtime = getenv("XDG_RUNTIME_DIR"); runtime != nullptr && *runtime != '\0')
+    return std::string(runtime) + "/simgpu";
+  return "/tmp/simgpu-" + std::to_string(getuid());
+}
+
+std::string server_program() {
+  if (const char* own = getenv("SIMGPU_SERVER"); own != nullptr && *own != '\0') return own;
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&server_directory), &info) == 0 || info.dli_fname == nullptr)
+    return "simgpu-server";
+  const std::string library = info.dli_fname;
+  const size_t slash = library.rfind('/');
+  return (slash == std::string::npos ? std::string(".") : library.substr(0, slash)) +
+         "/simgpu-server";
+}
+
+Result<UniqueFd> connect_to_server() {
+  const std::string directory = server_directory();
+  if (const Status made = make_directory(directory); !made.ok()) return made.error();
+  const std::string socket_path = directory + "/device.sock";
+  if (auto fd = try_connect(socket_path); fd.ok()) return fd;
+  const UniqueFd lock(
+      open((directory + "/start.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock.valid()) return system_error("cannot open " + directory + "/start.lock");
+  while (flock(lock.get(), LOCK_EX) != 0 && errno == EINTR) {
+  }
+  if (auto fd = try_connect(socket_path); fd.ok()) return fd;
+  ServerCommand command = make_command(directory);
+  if (const Status started = spawn(command); !started.ok()) return started.error();
+  return wait_for_server(socket_path, command.log_path);
+}
+
+}  // namespace gacer::simdriver

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connection of this process to the server that owns the device (protocol: ../sim_messages.h).
+//
+// Sending: any thread, one packet at a time, so the order of sends is the order the server sees; a
+// stream's sequence numbers are handed out under the same lock. Receiving: whoever waits for
+// something reads the socket for all ("leader"); the others sleep until their own condition holds.
+// So replies arrive while a host function runs, and no thread exists before one is needed.
+// Completion: the server's writes to the client page; waits spin shortly, then futex. A dead server
+// ends every wait.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "runtime/base/result.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/simdevice/driver/cuda_api.h"
+#include "runtime/simdevice/sim_messages.h"
+
+namespace gacer::simdriver {
+
+// What the device does of a stream: shared by the stream and those that wait for it. seq 0: nothing
+// submitted.
+struct StreamCounter {
+  uint32_t id = 0;
+  std::atomic<uint64_t> last_seq{0};  // written under the link's send lock
+};
+
+struct Reply {
+  CUresult error = CUDA_ERROR_DEVICE_UNAVAILABLE;
+  uint64_t value = 0;
+  uint64_t value2 = 0;
+  std::string text;
+  UniqueFd fd;
+};
+
+// A message of type M with its header filled in; M starts with SimHeader or OpHeader.
+template <typename M>
+M make_message(simdevice::SimType type, uint32_t bytes = sizeof(M)) {
+  M message{};
+  const simdevice::SimHeader header{simdevice::kSimMagic, simdevice::kSimVersion,
+                                    static_cast<uint16_t>(type), bytes, 0};
+  memcpy(&message, &header, sizeof header);
+  return message;
+}
+
+class ServerLink {
+ public:
+  // Connects, starting a server if there is none, and says hello. The key of the device on success.
+  Result<std::string> open();
+
+  // True until the server is gone.
+  bool alive() const { return !dead_.load(std::memory_order_relaxed); }
+  // The error that ended all contexts of this process (illegal address, ...) or CUDA_SUCCESS.
+  CUresult sticky_error() const;
+
+  // Sends `message` and waits for its reply. Thread-safe.
+  template <typename M>
+  Reply request(M message, int fd = -1) {
+    return exchange(&message, sizeof message, fd);
+  }
+  // Sends a message that is never answered.
+  template <typename M>
+  CUresult send(const M& message) {
+    return send_packet(&message, sizeof message, -1) ? CUDA_SUCCESS : lost();
+  }
+  // Sends a stream operation (starts with OpHeader) of `bytes`, giving it the stream's next
+  // sequence number.
+  CUresult send_op(StreamCounter& stream, void* message, size_t bytes);
+
+  bool stream_done(uint32_t stream, uint64_t seq) const;
+  bool event_done(uint32_t event, uint64_t generation) const;
+  CUresult wait_stream(uint32_t stream, uint64_t seq);
+  CUresult wait_event(uint32_t event, uint64_t generation);
+  uint64_t event_ns(uint32_t event) const;
+  // Marks an idle stream id as never used; called before the id is given to a new stream.
+  void reset_stream(uint32_t stream);
+
+  // Blocks until the server asks for a host function; nullopt when the server is gone.
+  std::optional<uint64_t> next_host_function();
+
+  // In a fork child: gives up the connection without telling the server anything.
+  void abandon();
+
+ private:
+  Result<std::string> say_hello();
+  Status map_page(const UniqueFd& fd);
+  Reply exchange(void* message, size_t bytes, int fd);
+  bool send_packet(const void* message, size_t bytes, int fd);
+  // Reads one packet and files it. Called without the lock by the one leader.
+  void read_packet();
+  void wait_until(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done);
+  template <typename Word, typename Done>
+  CUresult wait_word(Word& word, const Done& done);
+  CUresult lost();
+  void check_socket();
+
+  UniqueFd socket_;
+  simdevice::ClientPage* page_ = nullptr;
+  std::atomic<bool> dead_{false};
+  std::mutex send_mutex_;
+  std::mutex receive_mutex_;  // guards all below
+  std::condition_variable received_;
+  bool has_leader_ = false;
+  uint32_t next_request_ = 1;
+  std::map<uint32_t, std::optional<Reply>> replies_;
+  std::deque<uint64_t> host_functions_;
+};
+
+}  // namespace gacer::simdriver

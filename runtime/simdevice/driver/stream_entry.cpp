@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuStream* but for values and capture, cuLaunchHostFunc
+#include <algorithm>
+#include <memory>
+
+#include "runtime/simdevice/driver/capture.h"
+#include "runtime/simdevice/driver/driver.h"
+#include "runtime/simdevice/driver/entry_pairs.h"
+#include "runtime/simdevice/driver/event.h"
+#include "runtime/simdevice/driver/submit.h"
+
+using namespace gacer::simdriver;
+
+namespace {
+
+constexpr int kGreatestPriority = -5;
+
+CUresult create_stream(CUstream* out, unsigned flags, int priority) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(current_context(context));
+  if (out == nullptr || (flags & ~static_cast<unsigned>(CU_STREAM_NON_BLOCKING)) != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(make_stream(context, flags, std::clamp(priority, kGreatestPriority, 0), stream));
+  *out = Driver::get().streams.add(std::move(stream));
+  return CUDA_SUCCESS;
+}
+
+CUresult synchronize(CUstream handle) {
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(handle, stream));
+  SIM_TRY(refuse_on_capturing(*stream));
+  SIM_TRY(synchronize_stream(*stream));
+  return collect_async_frees(false);
+}
+
+CUresult query(CUstream handle) {
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(handle, stream));
+  SIM_TRY(refuse_on_capturing(*stream));
+  return Driver::get().link().stream_done(stream->counter->id, stream->last_seq())
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_NOT_READY;
+}
+
+CUresult wait_event(CUstream handle, CUevent event_handle, unsigned flags) {
+  std::shared_ptr<Stream> stream;
+  std::shared_ptr<Event> event;
+  SIM_TRY(resolve_stream(handle, stream));
+  SIM_TRY(find_event(event_handle, event));
+  if ((flags & ~static_cast<unsigned>(CU_EVENT_WAIT_EXTERNAL)) != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  const bool concerns_capture =
+      captures_active() || event->captured.load(std::memory_order_relaxed);
+  if (concerns_capture && (flags & CU_EVENT_WAIT_EXTERNAL) == 0) {
+    bool captured = false;
+    SIM_TRY(capture_wait(stream, *event, captured));
+    if (captured) return CUDA_SUCCESS;
+  }
+  return submit(stream, EventWaitWork{event});
+}
+
+CUresult get_priority(CUstream handle, int* out) {
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(handle, stream));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = stream->priority;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_flags(CUstream handle, unsigned* out) {
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(handle, stream));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = stream->flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_id(CUstream handle, unsigned long long* out) {
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(handle, stream));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = stream->unique_id;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_context(CUstream handle, CUcontext* out) {
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(handle, stream));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = HandleTable<CUcontext, Context>::to_handle(stream->context.lock().get());
+  return CUDA_SUCCESS;
+}
+
+CUresult get_context_v2(CUstream handle, CUcontext* out, CUgreenCtx* green) {
+  SIM_TRY(get_context(handle, out));
+  if (green != nullptr) *green = nullptr;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_device(CUstream handle, CUdevice* out) {
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(handle, stream));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_attribute(CUstream handle, CUstreamAttrID attribute, CUstreamAttrValue* out) {
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(handle, stream));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+    out->priority = stream->priority;
+    return CUDA_SUCCESS;
+  }
+  if (attribute != CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY) return CUDA_ERROR_INVALID_VALUE;
+  out->syncPolicy = CU_SYNC_POLICY_AUTO;
+  return CUDA_SUCCESS;
+}
+
+CUresult set_attribute(CUstream handle, CUstreamAttrID attribute, const CUstreamAttrValue* value) {
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(handle, stream));
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  switch (attribute) {
+    // Hints that change neither results nor what is timed.
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult launch_host_function(CUstream handle, CUhostFn function, void* user_data) {
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(handle, stream));
+  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return submit(stream, HostWork{function, nullptr, nullptr, user_data});
+}
+
+CUresult add_callback(CUstream handle, CUstreamCallback callback, void* user_data, unsigned flags) {
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(handle, stream));
+  if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  SIM_TRY(refuse_on_capturing(*stream));
+  return submit(stream, HostWork{nullptr, callback, handle, user_data});
+}
+
+// Managed memory is always visible to all streams.
+CUresult attach_memory(CUstream handle, CUdeviceptr address, size_t, unsigned) {
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(handle, stream));
+  const auto allocation = Driver::get().memory.find(address);
+  return allocation && allocation->kind == MemoryKind::kManaged ? CUDA_SUCCESS
+                                                                : CUDA_ERROR_INVALID_VALUE;
+}
+
+}  // namespace
+
+CUresult cuStreamCreate(CUstream* out, unsigned flags) {
+  return create_stream(out, flags, 0);
+}
+CUresult cuStreamCreateWithPriority(CUstream* out, unsigned flags, int priority) {
+  return create_stream(out, flags, priority);
+}
+
+CUresult cuStreamDestroy_v2(CUstream handle) {
+  SIM_TRY(Driver::get().initialized());
+  const std::shared_ptr<Stream> stream = Driver::get().streams.remove(handle);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  forget_capture(*stream);
+  end_stream(*stream);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamDestroy(CUstream handle) {
+  return cuStreamDestroy_v2(handle);
+}
+
+SIM_STREAM_PAIR(cuStreamSynchronize, _ptsz, (CUstream stream), synchronize, stream)
+SIM_STREAM_PAIR(cuStreamQuery, _ptsz, (CUstream stream), query, stream)
+SIM_STREAM_PAIR(cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned flags),
+                wait_event, stream, event, flags)
+SIM_STREAM_PAIR(cuStreamGetPriority, _ptsz, (CUstream stream, int* out), get_priority, stream, out)
+SIM_STREAM_PAIR(cuStreamGetFlags, _ptsz, (CUstream stream, unsigned* out), get_flags, stream, out)
+SIM_STREAM_PAIR(cuStreamGetId, _ptsz, (CUstream stream, unsigned long long* out), get_id, stream,
+                out)
+SIM_STREAM_PAIR(cuStreamGetCtx, _ptsz, (CUstream stream, CUcontext* out), get_context, stream, out)
+SIM_STREAM_PAIR(cuStreamGetCtx_v2, _ptsz, (CUstream stream, CUcontext* out, CUgreenCtx* green),
+                get_context_v2, stream, out, green)
+SIM_STREAM_PAIR(cuStreamGetDevice, _ptsz, (CUstream stream, CUdevice* out), get_device, stream, out)
+SIM_STREAM_PAIR(cuStreamGetAttribute, _ptsz,
+                (CUstream stream, CUstreamAttrID id, CUstreamAttrValue* out), get_attribute, stream,
+                id, out)
+SIM_STREAM_PAIR(cuStreamSetAttribute, _ptsz,
+                (CUstream stream, CUstreamAttrID id, const CUstreamAttrValue* value), set_attribute,
+                stream, id, value)
+SIM_STREAM_PAIR(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn function, void* data),
+                launch_host_function, stream, function, data)
+SIM_STREAM_PAIR(cuStreamAddCallback, _ptsz,
+                (CUstream stream, CUstreamCallback callback, void* data, unsigned flags),
+                add_callback, stream, callback, data, flags)
+SIM_STREAM_PAIR(cuStreamAttachMemAsync, _ptsz,
+                (CUstream stream, CUdeviceptr address, size_t bytes, unsigned flags), attach_memory,
+                stream, address, bytes, flags)

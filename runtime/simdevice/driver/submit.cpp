@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/simdevice/driver/submit.h"
+
+#include <cstring>
+
+#include "runtime/simdevice/driver/capture.h"
+#include "runtime/simdevice/driver/driver.h"
+#include "runtime/simdevice/driver/event.h"
+#include "runtime/simdevice/driver/host_function.h"
+#include "runtime/simdevice/driver/module.h"
+
+namespace gacer::simdriver {
+namespace {
+
+using namespace simdevice;
+
+template <typename M>
+M make_op(SimType type, const Stream& stream, uint32_t bytes = sizeof(M)) {
+  M message = make_message<M>(type, bytes);
+  const uint32_t place[] = {stream.context_id, stream.counter->id};
+  memcpy(reinterpret_cast<char*>(&message) + offsetof(OpHeader, context), place, sizeof place);
+  return message;
+}
+
+template <typename M>
+CUresult send(const Stream& stream, M message) {
+  return Driver::get().link().send_op(*stream.counter, &message, sizeof message);
+}
+
+// One for each kind of work; each sends one operation.
+struct Issuer {
+  const Stream& stream;
+  bool from_graph;
+
+  CUresult operator()(const EmptyWork&) const {
+    return send(stream, make_op<OpHeader>(SimType::kOpNop, stream));
+  }
+
+  CUresult operator()(const KernelWork& work) const {
+    const auto param_bytes = static_cast<uint32_t>(work.params.size());
+    auto op = make_op<KernelOp>(SimType::kOpKernel, stream,
+                                static_cast<uint32_t>(sizeof(KernelOp)) + param_bytes);
+    op.module = work.function->server_module;
+    op.kernel = work.function->index;
+    memcpy(op.grid, work.grid.data(), sizeof op.grid);
+    memcpy(op.block, work.block.data(), sizeof op.block);
+    op.dynamic_smem_bytes = work.dynamic_smem_bytes;
+    op.priority = work.priority;
+    op.flags = (work.cooperative ? kKernelCooperative : 0) | (from_graph ? kOpFromGraph : 0);
+    op.param_bytes = param_bytes;
+    thread_local std::vector<uint8_t> packet;
+    packet.resize(sizeof op + param_bytes);
+    memcpy(packet.data(), &op, sizeof op);
+    if (param_bytes > 0) memcpy(packet.data() + sizeof op, work.params.data(), param_bytes);
+    return Driver::get().link().send_op(*stream.counter, packet.data(), packet.size());
+  }
+
+  CUresult operator()(const CopyWork& work) const {
+    auto op = make_op<CopyOp>(SimType::kOpCopy, stream);
+    op.dst = work.dst;
+    op.src = work.src;
+    op.width_bytes = work.width_bytes;
+    op.height = work.height;
+    op.depth = work.depth;
+    op.dst_pitch = work.dst_pitch;
+    op.src_pitch = work.src_pitch;
+    op.dst_slice_pitch = work.dst_slice_pitch;
+    op.src_slice_pitch = work.src_slice_pitch;
+    op.kind = static_cast<uint32_t>(work.kind);
+    op.pinned = work.pageable ? 0 : 1;
+    return send(stream, op);
+  }
+
+  CUresult operator()(const MemsetWork& work) const {
+    auto op = make_op<MemsetOp>(SimType::kOpMemset, stream);
+    op.dst = work.dst;
+    op.width_elements = work.width_elements;
+    op.height = work.height;
+    op.pitch = work.pitch;
+    op.value = work.value;
+    op.element_bytes = work.element_bytes;
+    return send(stream, op);
+  }
+
+  CUresult operator()(const HostWork& work) const {
+    auto op = make_op<HostFunctionOp>(SimType::kOpHostFunction, stream);
+    SIM_TRY(register_host_function(work, op));
+    return send(stream, op);
+  }
+
+  CUresult operator()(const EventRecordWork& work) const {
+    Event& event = *work.event;
+    auto op = make_op<EventOp>(SimType::kOpEventRecord, stream);
+    const std::lock_guard lock(event.mutex);
+    op.event = event.id;
+    op.timing = event.timing() ? 1 : 0;
+    op.generation = event.generation + 1;
+    SIM_TRY(send(stream, op));
+    event.generation = op.generation;
+    event.recorded = true;
+    return CUDA_SUCCESS;
+  }
+
+  CUresult operator()(const EventWaitWork& work) const {
+    auto op = make_op<EventOp>(SimType::kOpEventWait, stream);
+    {
+      const std::lock_guard lock(work.event->mutex);
+      if (!work.event->recorded) return CUDA_SUCCESS;
+      op.event = work.event->id;
+      op.generation = work.event->generation;
+    }
+    return send(stream, op);
+  }
+
+  CUresult operator()(const BatchWork& work) const {
+    for (const ValueWork& value : work.operations) {
+      auto op =
+          make_op<ValueOp>(value.wait ? SimType::kOpWaitValue : SimType::kOpWriteValue, stream);
+      op.address = value.address;
+      op.value = value.value;
+      op.bytes = value.bytes;
+      op.compare = static_cast<uint32_t>(value.compare);
+      SIM_TRY(send(stream, op));
+    }
+    return CUDA_SUCCESS;
+  }
+
+  CUresult operator()(const ChildGraphWork&) const { return CUDA_ERROR_INVALID_VALUE; }
+};
+
+}  // namespace
+
+CUresult issue(const Stream& stream, const Work& work, bool from_graph) {
+  return std::visit(Issuer{stream, from_graph}, work);
+}
+
+CUresult submit(const std::shared_ptr<Stream>& stream, Work work) {
+  if (captures_active()) {
+    bool captured = false;
+    SIM_TRY(capture_work(stream, work, captured));
+    if (captured) return CUDA_SUCCESS;
+  }
+  return issue(*stream, work, false);
+}
+
+}  // namespace gacer::simdriver
