@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// One PTX function to pre-decoded code. Every instruction is either turned into code that does what
+// the ISA says, or refused with its line and text.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/ptx/ast.h"
+#include "runtime/simdevice/exec/code.h"
+#include "runtime/simdevice/exec/lower/module_symbols.h"
+
+namespace gacer::simdevice {
+
+struct KernelNeeds {
+  uint64_t shared_bytes = 0;  // static
+  uint64_t special_used = 0;
+  bool module_shared = false;  // module-scope shared variables are used, here or maybe in a callee
+  bool dynamic_shared = false;
+  bool grid_barrier = false;
+};
+
+class FunctionLowering {
+ public:
+  FunctionLowering(ModuleSymbols& module, const ptx::Function& source, FunctionCode& out,
+                   KernelNeeds& needs);
+  Status run();
+
+ private:
+  using Instruction = ptx::Instruction;
+  using Operand = ptx::Operand;
+
+  // ---- names
+  enum class SymbolKind : uint8_t {
+    kRegister,
+    kShared,
+    kDynamicShared,
+    kFrame,
+    kParam,
+    kGlobal,
+    kFunction
+  };
+  struct Symbol {
+    SymbolKind kind = SymbolKind::kRegister;
+    uint32_t index = 0;   // virtual register, global, function
+    uint64_t offset = 0;  // shared, frame memory, parameter
+    uint32_t bytes = 0;
+  };
+  struct Family {
+    std::string prefix;
+    uint32_t count = 0;
+    uint8_t bits = 0;
+  };
+  struct Scope {
+    std::unordered_map<std::string, Symbol> names;
+    std::vector<Family> families;
+    std::unordered_map<std::string, uint32_t> labels;
+    std::unordered_map<std::string, const ptx::TargetList*> target_lists;
+  };
+  bool declare(const ptx::Variable& variable);
+  bool declare_register(const ptx::Variable& variable);
+  bool declare_memory(const ptx::Variable& variable);
+  bool declare_params();
+  const Symbol* find(const std::string& name);
+  const Symbol* find_family_member(Scope& scope, const std::string& name);
+  std::optional<uint32_t> find_label(const std::string& name) const;
+  uint32_t new_register(uint32_t bits);
+  Ref temp(uint32_t bits) { return Ref::make(Bank::kFrame, new_register(bits)); }
+  uint32_t bits_of(Ref ref) const;  // of a frame register
+
+  // ---- statements and blocks
+  bool statements(const std::vector<ptx::Statement>& body);
+  void collect_labels(const std::vector<ptx::Statement>& body, Scope& scope);
+  bool statement(const ptx::Instruction& instruction);
+  bool statement(const ptx::Label& label);
+  bool statement(const ptx::Declaration& declaration);
+  bool statement(const ptx::TargetList&) { return true; }
+  bool statement(const ptx::Prototype&) { return true; }
+  bool statement(const ptx::Directive&) { return true; }
+  bool statement(const ptx::Scope& scope);
+  bool dispatch(const Instruction& in);
+  void begin_block();
+  BasicBlock& block() { return out_.blocks.back(); }
+  BasicBlock& end_block(Terminator term);
+  uint32_t new_label() {
+    return label_blocks_.push_back(kNoBlock), static_cast<uint32_t>(label_blocks_.size() - 1);
+  }
+  void place(uint32_t label);
+  void finish_blocks();
+
+  // ---- operands
+  bool fail(const Instruction& in, const std::string& why);
+  bool expect_operands(const Instruction& in, size_t least, size_t most);
+  Ref source(const Operand& operand, uint32_t bits, bool is_float);
+  Ref name_source(const Operand& operand, uint32_t bits);
+  Ref address_constant(const Symbol& symbol, int64_t addend, uint32_t bits);
+  Ref constant(uint64_t value, uint32_t bits) { return module_.pool.constant(value, bits); }
+  Ref immediate(const ptx::Immediate& value, uint32_t bits, bool is_float);
+  Ref destination(const Operand& operand, uint32_t bits);
+  Ref predicate(const std::string& name);
+  Ref special(std::string_view name, uint32_t bits);
+  std::optional<uint64_t> literal(const Operand& operand) const;
+  // Register, special or immediate of any width: its width, 0 if unknown.
+  uint32_t width_of(const Operand& operand);
+  struct Address {
+    Ref base;
+    bool wide = true;
+    int64_t offset = 0;
+    std::optional<MemSpace> space;  // that of the symbol
+  };
+  std::optional<Address> address(const Operand& operand);
+
+  // ---- emitting
+  Insn& emit(const Instruction& in);
+  Insn& emit_handler(const Instruction& in, Handler handler);
+  bool emit_lane(const Instruction& in, const std::string& name, Ref dst,
+                 std::initializer_list<Ref> sources);
+  void count_pipe(Pipe pipe);
+  // Warp-wide operations stand alone in their block, so that a parked node can run them again.
+  void isolate();
+  uint32_t add_list(std::initializer_list<Ref> refs);
+
+  // ---- instruction families
+  bool lower_lane(const Instruction& in);
+  bool lower_mov(const Instruction& in);
+  bool lower_pack(const Instruction& in, uint32_t bits);
+  bool lower_unpack(const Instruction& in, uint32_t bits);
+  Ref pack(const Instruction& in, const std::vector<Ref>& parts, uint32_t part_bits);
+  void unpack(const Instruction& in, Ref from, uint32_t bits, std::vector<Ref>& parts,
+              uint32_t part_bits);
+  bool lower_predicate_logic(const Instruction& in);
+  bool lower_setp(const Instruction& in);
+  bool lower_set(const Instruction& in);
+  bool lower_testp(const Instruction& in);
+  bool lower_carry(const Instruction& in);
+  bool lower_cvt(const Instruction& in);
+  bool convert_int(const Instruction& in, ptx::Type to, ptx::Type from);
+  bool convert_to_float(const Instruction& in, ptx::Type to, ptx::Type from);
+  bool convert_from_float(const Instruction& in, ptx::Type to, ptx::Type from);
+  bool convert_float(const Instruction& in, ptx::Type to, ptx::Type from);
+  bool convert_packed(const Instruction& in, ptx::Type to);
+  Ref to_container(const Instruction& in, const Operand& operand, ptx::Type type);
+  bool from_container(const Instruction& in, Ref container, const Operand& operand, ptx::Type type);
+  bool lower_cvta(const Instruction& in);
+  bool lower_isspacep(const Instruction& in);
+  bool lower_load(const Instruction& in);
+  bool lower_store(const Instruction& in);
+  bool memory_operands(const Instruction& in, const Operand& data, const Operand& where,
+                       bool is_store);
+  bool lower_atomic(const Instruction& in);
+  bool lower_cp_async(const Instruction& in);
+  bool lower_matrix_load(const Instruction& in);
+  bool lower_mma(const Instruction& in);
+  bool lower_branch(const Instruction& in);
+  bool lower_switch(const Instruction& in);
+  void begin_guarded(uint32_t& around);
+  void end_guarded(uint32_t around);
+  bool lower_call(const Instruction& in);
+  bool call_arguments(const Instruction& in, const Operand& tuple, std::vector<ParamSlot>& out);
+  bool lower_builtin_call(const Instruction& in, const std::string& name, const CallSite& site);
+  bool lower_exit(const Instruction& in);
+  bool lower_trap(const Instruction& in);
+  bool lower_barrier(const Instruction& in);
+  bool lower_warp_barrier(const Instruction& in);
+  bool lower_shuffle(const Instruction& in);
+  bool lower_vote(const Instruction& in);
+  bool lower_match(const Instruction& in);
+  bool lower_redux(const Instruction& in);
+  bool lower_activemask(const Instruction& in);
+  bool lower_nothing(const Instruction&) { return true; }
+  struct OpcodeRow;
+  static const OpcodeRow kOpcodes[];
+
+  ModuleSymbols& module_;
+  const ptx::Function& source_;
+  FunctionCode& out_;
+  KernelNeeds& needs_;
+  std::vector<Scope> scopes_;
+  std::vector<uint32_t> label_blocks_;
+  uint64_t frame_memory_ = 0;  // .local and .param variables of one thread
+  Ref carry_;                  // the condition code register, 0 or 1 a lane
+  Ref guard_;                  // of the instruction being lowered
+  bool guard_negated_ = false;
+  std::string error_;
+};
+
+// Immediate post-dominators: BasicBlock::rejoin.
+void find_rejoin_points(FunctionCode& fn);
+// Virtual registers to frame offsets; live_regs; cleared.
+bool allocate_registers(FunctionCode& fn);
+
+}  // namespace gacer::simdevice

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/simdevice/exec/specials.h"
+
+#include "runtime/simdevice/exec/warp.h"
+
+namespace gacer::simdevice {
+namespace {
+
+constexpr SpecialInfo kSpecials[] = {
+#define GACER_SPECIAL(id, spelling, bits, value) {Special::id, spelling, bits},
+#include "runtime/simdevice/exec/specials.def"
+#undef GACER_SPECIAL
+};
+static_assert(static_cast<uint32_t>(Special::kCount) <= 64,
+              "ProgramCode::special_used is one word");
+
+struct SpecialSource {
+  const LaunchShape& s;
+  const std::array<uint32_t, 3>& c;
+  uint32_t warp;
+  uint32_t first_thread;
+  uint32_t shared;
+  uint32_t dynamic;
+};
+
+uint64_t special_value(Special id, const SpecialSource& from, uint32_t lane) {
+  const auto& [s, c, warp, first_thread, shared, dynamic] = from;
+  const uint32_t t = first_thread + lane;
+  switch (id) {
+#define GACER_SPECIAL(name, spelling, bits, value) \
+  case Special::name:                              \
+    return static_cast<uint64_t>(value);
+#include "runtime/simdevice/exec/specials.def"
+#undef GACER_SPECIAL
+    case Special::kCount:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::optional<SpecialInfo> special_from(std::string_view spelling) {
+  for (const auto& info : kSpecials)
+    if (info.spelling == spelling) return info;
+  return std::nullopt;
+}
+
+void Warp::fill_specials() {
+  special_.resize(static_cast<size_t>(Special::kCount));
+  const LaunchContext& launch = block_->launch();
+  const SpecialSource from{launch.shape,
+                           block_->coords(),
+                           first_thread_ / kLanes,
+                           first_thread_,
+                           static_cast<uint32_t>(block_->shared_bytes()),
+                           launch.shape.dynamic_smem_bytes};
+  for (const auto& info : kSpecials) {
+    const uint32_t slot = static_cast<uint32_t>(info.id);
+    if ((launch.code->special_used >> slot & 1) == 0) continue;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      const uint64_t value = special_value(info.id, from, lane);
+      if (info.bits == 64) {
+        reinterpret_cast<uint64_t*>(special_[slot].bytes)[lane] = value;
+      } else {
+        reinterpret_cast<uint32_t*>(special_[slot].bytes)[lane] = static_cast<uint32_t>(value);
+      }
+    }
+  }
+}
+
+}  // namespace gacer::simdevice

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The special registers (%tid.x ...), one row each: GACER_SPECIAL(id, spelling, value of lane
+// `lane`). All are kept as 64-bit slots of the special bank, 32-bit ones as 32-bit lanes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace gacer::simdevice {
+
+enum class Special : uint8_t {
+#define GACER_SPECIAL(id, spelling, bits, value) id,
+#include "runtime/simdevice/exec/specials.def"
+#undef GACER_SPECIAL
+  kCount
+};
+
+struct SpecialInfo {
+  Special id;
+  std::string_view spelling;
+  uint32_t bits;
+};
+// nullopt: no such special register (or one that is not supported).
+std::optional<SpecialInfo> special_from(std::string_view spelling);
+
+inline constexpr uint32_t special_offset(Special id) {
+  return static_cast<uint32_t>(id) * 256;
+}
+
+}  // namespace gacer::simdevice

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/simdevice/exec/traffic.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace gacer::simdevice {
+namespace {
+
+uint64_t hash_of(uint64_t line) {
+  line *= 0x9e3779b97f4a7c15ULL;
+  return line ^ (line >> 32);
+}
+
+}  // namespace
+
+void TrafficMeter::reset() {
+  if (++epoch_ == 0) {
+    std::fill(lines_.begin(), lines_.end(), Line{});
+    epoch_ = 1;
+  }
+  used_ = thinning_ = 0;
+  kept_[0] = kept_[1] = sectors_[0] = sectors_[1] = 0;
+  last_line_ = ~uint64_t{0};
+}
+
+// The slot that holds the line or is free for it.
+TrafficMeter::Line* TrafficMeter::slot_of(uint64_t line, uint64_t hash) {
+  for (uint64_t i = hash >> 20;; ++i) {
+    Line& slot = lines_[i & (kSlots - 1)];
+    if (slot.epoch != epoch_) {
+      slot = Line{};
+      return &slot;
+    }
+    if (slot.key == line + 1) return &slot;
+  }
+}
+
+void TrafficMeter::thin_out() {
+  std::vector<Line> kept;
+  ++thinning_;
+  kept_[0] = kept_[1] = used_ = 0;
+  const uint64_t drop = (uint64_t{1} << thinning_) - 1;
+  for (const Line& slot : lines_)
+    if (slot.epoch == epoch_ && (hash_of(slot.key - 1) & drop) == 0) kept.push_back(slot);
+  ++epoch_;
+  for (Line slot : kept) {
+    slot.epoch = epoch_;
+    *slot_of(slot.key - 1, hash_of(slot.key - 1)) = slot;
+    for (int w : {0, 1}) kept_[w] += static_cast<uint64_t>(std::popcount(slot.seen[w]));
+    ++used_;
+  }
+}
+
+void TrafficMeter::touch(uint64_t line, uint8_t sectors, bool is_write) {
+  const int w = is_write;
+  if (line == last_line_ && (sectors & ~last_seen_[w]) == 0) return;
+  const uint64_t hash = hash_of(line);
+  if ((hash & ((uint64_t{1} << thinning_) - 1)) != 0) return;
+  Line* slot = slot_of(line, hash);
+  if (slot->key == 0) {
+    *slot = {line + 1, epoch_, {0, 0}};
+    ++used_;
+  }
+  kept_[w] += static_cast<uint64_t>(std::popcount(static_cast<uint8_t>(sectors & ~slot->seen[w])));
+  slot->seen[w] |= sectors;
+  last_line_ = line;
+  last_seen_[0] = slot->seen[0];
+  last_seen_[1] = slot->seen[1];
+  if (used_ > kSlots - kSlots / 4) thin_out();
+}
+
+void TrafficMeter::add_range(uint64_t address, uint64_t bytes, bool is_write) {
+  const uint64_t first = address >> 5, last = (address + bytes - 1) >> 5;
+  sectors_[is_write] += last - first + 1;
+  for (uint64_t line = first >> 2; line <= last >> 2; ++line) {
+    const uint64_t from = std::max(first, line << 2) & 3, to = std::min(last, (line << 2) + 3) & 3;
+    touch(line, static_cast<uint8_t>((2u << to) - (1u << from)), is_write);
+  }
+}
+
+void TrafficMeter::add_lanes(const uint64_t* address, uint32_t mask, uint32_t bytes,
+                             bool is_write) {
+  uint64_t lines[64];
+  uint8_t sectors[64];
+  uint32_t count = 0;
+  for (; mask != 0; mask &= mask - 1) {
+    const uint64_t a = address[std::countr_zero(mask)];
+    for (uint64_t s = a >> 5; s <= (a + bytes - 1) >> 5; ++s) {
+      const uint64_t line = s >> 2;
+      uint32_t at = count;
+      while (at > 0 && lines[at - 1] != line) --at;  // newest first: neighbours mostly share a line
+      if (at == 0) {
+        lines[count] = line;
+        sectors[count++] = 0;
+        at = count;
+      }
+      sectors[at - 1] = static_cast<uint8_t>(sectors[at - 1] | 1u << (s & 3));
+    }
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    sectors_[is_write] += static_cast<uint64_t>(std::popcount(sectors[i]));
+    touch(lines[i], sectors[i], is_write);
+  }
+}
+
+}  // namespace gacer::simdevice

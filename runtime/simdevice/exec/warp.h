@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// One warp: its registers, its local memory, and where each of its lanes is.
+//
+// Lanes that run together are a Node. A divergent branch turns the node into a parent that waits at
+// the branch's immediate post-dominator and gives it a child for each way; a child that reaches the
+// rejoin point ends, and when all have the parent goes on with its lanes. Calls work the same way:
+// the caller waits until the callee's node has returned. Because the nodes are a tree and not a
+// stack, a node whose lanes wait for others (at a barrier or a warp-wide operation) is parked while
+// its siblings run.
+//
+//        [0..31] waits at L2
+//        /         \            .
+//   [0..15] runs   [16..31] ready
+//
+// Not thread-safe: a block runs on one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+#include "runtime/simdevice/exec/block.h"
+#include "runtime/simdevice/exec/code.h"
+
+namespace gacer::simdevice {
+
+struct Frame {
+  const FunctionCode* code = nullptr;
+  uint32_t regs = 0;   // byte offset of the frame's registers in the warp's
+  uint32_t local = 0;  // byte offset of the frame's memory in each thread's local memory
+};
+
+enum class NodeState : uint8_t { kReady, kWaitsForChildren, kAtBarrier, kParked };
+
+struct Node {
+  uint32_t mask = 0;
+  uint32_t block = 0;          // next basic block
+  uint32_t rejoin = kNoBlock;  // ends there
+  int32_t parent = -1;
+  uint32_t children = 0;
+  NodeState state = NodeState::kReady;
+  bool is_call = false;    // waits for a callee
+  uint32_t site = 0;       // is_call: call site, for the return values
+  uint32_t wait_mask = 0;  // kParked: lanes waited for
+  uint32_t barrier = 0;    // kAtBarrier
+  Frame frame;
+};
+
+enum class WarpStatus : uint8_t { kDone, kBlocked, kYielded, kFault };
+
+// A register array aligned for the widest vectors.
+struct alignas(64) LaneScratch {
+  uint8_t bytes[32 * 8];
+};
+
+class Warp {
+ public:
+  // Ready to run `kernel` from its entry. `first_thread` is the warp's first linear thread index.
+  void start(BlockRun& block, const FunctionCode& kernel, uint32_t first_thread, uint32_t threads);
+  // Until all lanes ended, all wait, or the time slice is over.
+  WarpStatus run();
+
+  bool has_ready() const { return !ready_.empty() || current_index_ >= 0; }
+  // Lets the nodes go on that wait at this block barrier.
+  void release_barrier(uint32_t barrier);
+
+  BlockRun& block() { return *block_; }
+  template <typename T>
+  T* lanes(Ref ref) {
+    return reinterpret_cast<T*>(banks_[static_cast<uint32_t>(ref.bank())] + ref.offset());
+  }
+  uint32_t live() const { return live_; }
+  uint32_t first_thread() const { return first_thread_; }
+  const Frame& frame() const { return current_->frame; }
+  uint64_t issued() const { return issued_; }
+  uint64_t global_loads() const { return global_loads_; }
+
+  // Local memory of a lane, 4-byte words interleaved over the lanes; nullptr if out of bounds.
+  uint8_t* local_word(uint64_t offset, uint32_t lane) {
+    if (offset >= local_bytes_) return nullptr;
+    return local_.data() + ((offset >> 2) * kLanes + lane) * 4 + (offset & 3);
+  }
+  uint32_t local_bytes() const { return local_bytes_; }
+
+  // False, for handlers: `what` happened at this instruction in this lane.
+  bool fault(FaultKind kind, const Insn& in, uint32_t lane, const std::string& what);
+  // For warp-wide operations. True: all lanes of `members` that still live are in `mask`. Else the
+  // handler must return false at once: the node is parked until the others come, and the
+  // instruction run again.
+  bool all_here(uint32_t members, uint32_t mask) {
+    if ((members & live_ & ~mask) == 0) return true;
+    awaited_ = members;
+    return false;
+  }
+
+ private:
+  enum class Step : uint8_t { kGoOn, kNodeOver, kYield, kFault };
+
+  bool pick();
+  Step run_node();
+  bool run_insns(const BasicBlock& bb, uint32_t mask);
+  bool run_insn(const Insn& in, uint32_t mask);
+  void run_lane(const Insn& in, uint32_t mask);
+  void run_compare(const Insn& in, uint32_t mask);
+  uint32_t holds(Ref predicate, bool negated) {
+    return *lanes<uint32_t>(predicate) ^ (negated ? ~0u : 0u);
+  }
+
+  Step terminate(const BasicBlock& bb);
+  Step branch(const BasicBlock& bb);
+  Step switch_to(const BasicBlock& bb);
+  Step call(const BasicBlock& bb);
+  Step at_barrier(const BasicBlock& bb);
+  Step exit_lanes(const BasicBlock& bb);
+  Step return_lanes(const BasicBlock& bb);
+  bool enter(const CallSite& site, const FunctionCode& callee, uint32_t mask, int32_t caller);
+  void copy_locals(uint32_t from, uint32_t to, uint32_t bytes, uint32_t mask);
+
+  int32_t add_node(const Node& node);
+  void split(uint32_t mask, uint32_t block);
+  void fork(uint32_t rejoin);
+  struct Way {
+    uint32_t mask = 0, block = 0;
+  };
+  void diverge(uint32_t rejoin, std::initializer_list<Way> ways);
+  void diverge(uint32_t rejoin, const Way* ways, size_t count);
+  void write_barrier_result(const Node& node, const BasicBlock& bb);
+  void end_current();
+  Step park();
+  bool release_warp_sync();
+  bool merge_with_sibling();
+  void set_current(int32_t index);
+  bool grow_for(const Frame& frame);
+  void fill_specials();
+
+  BlockRun* block_ = nullptr;
+  std::array<uint8_t*, 3> banks_{};
+  uint32_t live_ = 0;
+  uint32_t first_thread_ = 0;
+  int32_t current_index_ = -1;
+  Node* current_ = nullptr;
+  std::vector<Node> nodes_;
+  std::vector<int32_t> free_;
+  std::vector<int32_t> ready_;   // runnable leaves, newest last
+  std::vector<int32_t> parked_;  // leaves that wait for lanes of their own warp
+  uint32_t slice_ = 0;           // basic blocks left before others run
+  uint32_t awaited_ = 0;         // not 0: the handler wants its node parked for these lanes
+  uint64_t issued_ = 0;
+  uint64_t global_loads_ = 0;
+  std::vector<LaneScratch> regs_;
+  std::vector<LaneScratch> special_;
+  std::vector<uint8_t> local_;
+  uint32_t local_bytes_ = 0;  // per thread
+};
+
+}  // namespace gacer::simdevice
