@@ -32,7 +32,7 @@ void add_kernel(CUgraphNode node, KernelRegistry& kernels, const DeviceFacts& de
   std::copy_n(grid, 3, shape.grid);
   std::copy_n(block, 3, shape.block);
   const uint64_t kernel_id = shape.kernel != nullptr ? shape.kernel->id : 1;
-  sum.id = mix_bits(sum.id ^ kernel_id) + shape.blocks();
+  sum.id = mix_bits(mix_bits(sum.id ^ kernel_id) ^ shape.blocks());
   sum.cost_ns += guess_cost_ns(shape, device);
 }
 

@@ -22,6 +22,12 @@ uint64_t MemoryLedger::limit_bytes() {
 }
 
 uint64_t MemoryLedger::tenant_used_bytes() {
+  Attachment* attachment = session_.current();
+  if (attachment != nullptr && limit_bytes() != 0) {
+    const SleepGuard guard(lock_);
+    bool granted = false;
+    reserve_at_daemon(*attachment, 0, granted);
+  }
   return used_bytes() + others_bytes_.load(kRelaxed);
 }
 
@@ -44,13 +50,17 @@ bool MemoryLedger::reserve_locally(uint64_t bytes, uint64_t limit) {
   return true;
 }
 
+// Caller holds lock_.
+void MemoryLedger::know_attachment(Attachment& attachment) {
+  if (reported_to_ == &attachment) return;
+  reported_to_ = &attachment;
+  reported_bytes_ = attachment.memory_told_bytes;
+}
+
 // Asks for what the daemon does not know of yet: this allocation, and older ones made while there
 // was no limit. Caller holds lock_. False: no answer.
 bool MemoryLedger::reserve_at_daemon(Attachment& attachment, uint64_t bytes, bool& granted) {
-  if (reported_to_ != &attachment) {
-    reported_to_ = &attachment;
-    reported_bytes_ = attachment.memory_told_bytes;
-  }
+  know_attachment(attachment);
   const uint64_t wanted = used_bytes() + bytes;
   const uint64_t ask = wanted > reported_bytes_ ? wanted - reported_bytes_ : 0;
   uint64_t tenant_used = 0;
@@ -75,11 +85,12 @@ bool MemoryLedger::reserve(uint64_t bytes) {
   return granted;
 }
 
-// Tells the daemon, if it was told of them.
+// Tells the daemon, if it was told of them. Caller holds lock_.
 void MemoryLedger::give_back(uint64_t bytes) {
   subtract(bytes);
   Attachment* attachment = session_.current();
-  if (attachment == nullptr || attachment != reported_to_) return;
+  if (attachment == nullptr) return;
+  know_attachment(*attachment);
   const uint64_t surplus = reported_bytes_ - std::min(reported_bytes_, used_bytes());
   const uint64_t told = std::min(surplus, bytes);
   if (told == 0) return;

@@ -43,6 +43,7 @@ class MemoryLedger {
   void reset();
 
  private:
+  void know_attachment(Attachment& attachment);
   bool reserve_at_daemon(Attachment& attachment, uint64_t bytes, bool& granted);
   bool reserve_locally(uint64_t bytes, uint64_t limit);
   void add(uint64_t bytes);
