@@ -81,8 +81,8 @@ constexpr ConvCase kConvCases[] = {
     {2, 7, 8, 16, 1, 1, 0, kActNone, true, true, true},
     {1, 64, 7, 100, 1, 1, 0, kActRelu, true, true, true},
     {2, 6, 8, 10, 1, 2, 0, kActNone, true, true, false},
-    {6, 2, 31, 136, 3, 1, 1, kActRelu, true, true, true},
-    {6, 9, 31, 130, 1, 1, 0, kActNone, true, true, false},
+    {7, 2, 31, 136, 3, 1, 1, kActRelu, true, true, true},
+    {7, 9, 31, 130, 1, 1, 0, kActNone, true, true, false},
 };
 INSTANTIATE_TEST_SUITE_P(Shapes, ConvTest, testing::ValuesIn(kConvCases));
 
