@@ -113,8 +113,24 @@ void Sm::limit_pipe(unsigned pipe) {
   share(groups_, 1.0, [pipe](const BlockGroup& group) { return group.run->cost.pipe_ns[pipe]; });
 }
 
+std::array<double, kPipeCount> Sm::pipe_loads() const {
+  std::array<double, kPipeCount> loads{};
+  for (const BlockGroup& group : groups_) {
+    const double rate = group.blocks * group.rate;
+    for (unsigned pipe = 0; pipe < kPipeCount; ++pipe)
+      loads[pipe] += rate * group.run->cost.pipe_ns[pipe];
+  }
+  return loads;
+}
+
+// Limiting one pipe only lowers the load of the others, so one round is enough.
 void Sm::limit_pipes() {
-  for (unsigned pipe = 0; pipe < kPipeCount; ++pipe) limit_pipe(pipe);
+  auto loads = pipe_loads();
+  for (unsigned pipe = 0; pipe < kPipeCount; ++pipe) {
+    if (loads[pipe] <= 1.0) continue;
+    limit_pipe(pipe);
+    loads = pipe_loads();
+  }
 }
 
 void Sm::limit_dram(double limit) {

@@ -3,6 +3,7 @@
 // ones end.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -70,6 +71,7 @@ class Sm {
  private:
   void limit_pipes();
   void limit_pipe(unsigned pipe);
+  std::array<double, kPipeCount> pipe_loads() const;
   void limit_dram(double limit);
   double dram_traffic() const;
   void schedule_end(uint64_t now_ns);
