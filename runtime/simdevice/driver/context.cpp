@@ -72,8 +72,17 @@ CUresult Context::close() {
   auto message = make_message<simdevice::ContextMsg>(simdevice::SimType::kContextDestroy);
   message.context = id_;
   const CUresult answered = driver.link().request(message).error;
-  if (!primary()) driver.stream_ids.retire(legacy_->counter);
+  retire_streams();
   return finished != CUDA_SUCCESS ? finished : answered;
+}
+
+// The legacy stream and those of threads; the others have been ended one by one.
+void Context::retire_streams() {
+  const std::lock_guard lock(mutex_);
+  for (auto& counter : counters_)
+    if (counter->id != 0 && Driver::get().link().forget_stream(*counter))
+      Driver::get().stream_ids.retire(std::move(counter));
+  counters_.clear();
 }
 
 void Context::track(std::shared_ptr<StreamCounter> counter) {

@@ -40,6 +40,8 @@ class Context : public std::enable_shared_from_this<Context> {
   std::atomic<CUfunc_cache> cache_config{CU_FUNC_CACHE_PREFER_NONE};
 
  private:
+  void retire_streams();
+
   const uint32_t id_;
   std::atomic<unsigned> flags_;
   const unsigned api_version_;

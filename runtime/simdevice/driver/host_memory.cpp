@@ -2,6 +2,7 @@
 // cuMemHost*, cuMemAllocHost, cuMemAllocManaged
 #include "runtime/simdevice/driver/host_memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -83,9 +84,11 @@ std::optional<Allocation> host_allocation(const void* pointer) {
 CUresult allocate_shared(const Context& context, size_t bytes, MemoryKind kind, unsigned flags,
                          uint64_t& address) {
   const size_t mapped = round_to_pages(bytes);
-  const UniqueFd fd(
-      memfd_create(kind == MemoryKind::kManaged ? "simgpu-managed" : "simgpu-pinned", MFD_CLOEXEC));
-  if (mapped < bytes || !fd.valid() || ftruncate(fd.get(), static_cast<off_t>(mapped)) != 0)
+  const UniqueFd fd(memfd_create(kind == MemoryKind::kManaged ? "simgpu-managed" : "simgpu-pinned",
+                                 MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  // The server maps it only if it cannot be cut short under it.
+  if (mapped < bytes || !fd.valid() || ftruncate(fd.get(), static_cast<off_t>(mapped)) != 0 ||
+      fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0)
     return CUDA_ERROR_OUT_OF_MEMORY;
   void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (memory == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;

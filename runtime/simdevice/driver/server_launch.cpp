@@ -58,8 +58,10 @@ Result<UniqueFd> try_connect(const std::string& path) {
 struct ServerCommand {
   std::string program;
   std::string log_path;
+  std::vector<std::string> arguments;
   std::vector<std::string> environment;
-  std::vector<char*> env_pointers;
+  std::vector<char*> argument_pointers;
+  std::vector<char*> environment_pointers;
 };
 
 // The server changes to "/", so nothing it gets may be relative.
@@ -70,18 +72,56 @@ std::string absolute(const std::string& path) {
   return result;
 }
 
-ServerCommand make_command(const std::string& given_directory) {
-  const std::string directory = absolute(given_directory);
-  ServerCommand command{absolute(server_program()), directory + "/server.log", {}, {}};
+std::string absolute_output(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return absolute(".") + "/" + path;
+  return absolute(path.substr(0, slash + 1)) + path.substr(slash);
+}
+
+void add_option(ServerCommand& command, const char* option, const char* variable) {
+  const char* value = getenv(variable);
+  if (value == nullptr || *value == '\0') return;
+  command.arguments.emplace_back(option);
+  command.arguments.emplace_back(value);
+}
+
+void add_options(ServerCommand& command, const std::string& socket_path) {
+  command.arguments = {command.program, "--socket", socket_path};
+  add_option(command, "--device", "SIMGPU_DEVICE");
+  add_option(command, "--time-scale", "SIMGPU_TIME_SCALE");
+  add_option(command, "--exec", "SIMGPU_EXEC");
+  add_option(command, "--threads", "SIMGPU_THREADS");
+  add_option(command, "--timeline", "SIMGPU_TIMELINE");
+  if (command.arguments[command.arguments.size() - 2] == "--timeline")
+    command.arguments.back() = absolute_output(command.arguments.back());
+}
+
+// LD_PRELOAD would put the shim into the server; SIMGPU_LOG is a level here and a file there.
+void add_environment(ServerCommand& command) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
-    if (!text.starts_with("LD_PRELOAD=") && !text.starts_with("SIMGPU_DIR="))
+    if (!text.starts_with("LD_PRELOAD=") && !text.starts_with("SIMGPU_LOG="))
       command.environment.emplace_back(text);
   }
-  command.environment.push_back("SIMGPU_DIR=" + directory);
-  for (std::string& entry : command.environment) command.env_pointers.push_back(entry.data());
-  command.env_pointers.push_back(nullptr);
-  return command;
+  command.environment.push_back("SIMGPU_LOG=" + command.log_path);
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (std::string& text : strings) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// The pointers are taken last: the strings stay where they are.
+void make_command(const std::string& given_directory, ServerCommand& command) {
+  const std::string directory = absolute(given_directory);
+  command.program = absolute(server_program());
+  command.log_path = directory + "/server.log";
+  add_options(command, directory + "/device.sock");
+  add_environment(command);
+  command.argument_pointers = pointers_to(command.arguments);
+  command.environment_pointers = pointers_to(command.environment);
 }
 
 void reset_signals() {
@@ -100,8 +140,8 @@ void reset_signals() {
   dup2(out < 0 ? in : out, 2);
   syscall(SYS_close_range, 3U, ~0U, 0U);
   [[maybe_unused]] const int moved = chdir("/");
-  char* arguments[] = {command.program.data(), nullptr};
-  execve(command.program.c_str(), arguments, command.env_pointers.data());
+  execve(command.program.c_str(), command.argument_pointers.data(),
+         command.environment_pointers.data());
   _exit(127);
 }
 
@@ -168,7 +208,8 @@ Result<UniqueFd> connect_to_server() {
   while (flock(lock.get(), LOCK_EX) != 0 && errno == EINTR) {
   }
   if (auto fd = try_connect(socket_path); fd.ok()) return fd;
-  ServerCommand command = make_command(directory);
+  ServerCommand command;
+  make_command(directory, command);
   if (const Status started = spawn(command); !started.ok()) return started.error();
   return wait_for_server(socket_path, command.log_path);
 }

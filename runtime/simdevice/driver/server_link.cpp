@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 #include <vector>
 
 #include "runtime/simdevice/driver/client_identity.h"
@@ -150,12 +151,25 @@ bool ServerLink::send_packet(const void* message, size_t bytes, int fd) {
 
 CUresult ServerLink::send_op(StreamCounter& stream, void* message, size_t bytes) {
   const std::lock_guard lock(send_mutex_);
+  if (stream.ended) return CUDA_ERROR_INVALID_HANDLE;
   const uint64_t seq = stream.last_seq.load(std::memory_order_relaxed) + 1;
   memcpy(static_cast<char*>(message) + offsetof(OpHeader, seq), &seq, sizeof seq);
   if (!send_packet(message, bytes, -1)) return lost();
   stream.last_seq.store(
       seq, std::memory_order_release);  // pairs with the acquire loads of those that wait
   return CUDA_SUCCESS;
+}
+
+bool ServerLink::end_stream(StreamCounter& stream, StreamMsg message) {
+  const std::lock_guard lock(send_mutex_);
+  if (std::exchange(stream.ended, true)) return false;
+  if (!send_packet(&message, sizeof message, -1)) lost();
+  return true;
+}
+
+bool ServerLink::forget_stream(StreamCounter& stream) {
+  const std::lock_guard lock(send_mutex_);
+  return !std::exchange(stream.ended, true);
 }
 
 Reply ServerLink::exchange(void* message, size_t bytes, int fd) {
@@ -244,11 +258,6 @@ bool ServerLink::event_done(uint32_t event, uint64_t generation) const {
 
 uint64_t ServerLink::event_ns(uint32_t event) const {
   return page_->events[event].device_ns.load(std::memory_order_relaxed);  // ordered by event_done
-}
-
-void ServerLink::reset_stream(uint32_t stream) {
-  page_->streams[stream].completed_seq.store(
-      0, std::memory_order_release);  // nobody waits for an unused id
 }
 
 template <typename Word, typename Done>

@@ -27,10 +27,11 @@
 namespace gacer::simdriver {
 
 // What the device does of a stream: shared by the stream and those that wait for it. seq 0: nothing
-// submitted.
+// submitted yet; a later owner of the id counts on.
 struct StreamCounter {
   uint32_t id = 0;
   std::atomic<uint64_t> last_seq{0};  // written under the link's send lock
+  bool ended = false;                 // under the same lock: nothing may be sent any more
 };
 
 struct Reply {
@@ -69,19 +70,23 @@ class ServerLink {
   // Sends a message that is never answered.
   template <typename M>
   CUresult send(const M& message) {
+    const std::lock_guard lock(send_mutex_);
     return send_packet(&message, sizeof message, -1) ? CUDA_SUCCESS : lost();
   }
   // Sends a stream operation (starts with OpHeader) of `bytes`, giving it the stream's next
   // sequence number.
   CUresult send_op(StreamCounter& stream, void* message, size_t bytes);
 
+  // Sends the message that ends the stream, once; false when it had ended before.
+  bool end_stream(StreamCounter& stream, simdevice::StreamMsg message);
+  // The same without a message: its context is gone.
+  bool forget_stream(StreamCounter& stream);
+
   bool stream_done(uint32_t stream, uint64_t seq) const;
   bool event_done(uint32_t event, uint64_t generation) const;
   CUresult wait_stream(uint32_t stream, uint64_t seq);
   CUresult wait_event(uint32_t event, uint64_t generation);
   uint64_t event_ns(uint32_t event) const;
-  // Marks an idle stream id as never used; called before the id is given to a new stream.
-  void reset_stream(uint32_t stream);
 
   // Blocks until the server asks for a host function; nullopt when the server is gone.
   std::optional<uint64_t> next_host_function();

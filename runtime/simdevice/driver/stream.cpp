@@ -65,8 +65,9 @@ std::shared_ptr<StreamCounter> StreamIds::take(ServerLink& link) {
   });
   if (idle == retired_.end()) return nullptr;
   counter->id = (*idle)->id;
+  counter->last_seq.store((*idle)->last_seq.load(std::memory_order_relaxed),
+                          std::memory_order_relaxed);  // nobody else knows the counter yet
   retired_.erase(idle);
-  link.reset_stream(counter->id);
   return counter;
 }
 
@@ -112,8 +113,8 @@ void end_stream(Stream& stream) {
   auto message = make_message<simdevice::StreamMsg>(simdevice::SimType::kStreamDestroy);
   message.context = stream.context_id;
   message.stream = stream.counter->id;
-  Driver::get().link().send(message);
-  Driver::get().stream_ids.retire(stream.counter);
+  if (Driver::get().link().end_stream(*stream.counter, message))
+    Driver::get().stream_ids.retire(stream.counter);
 }
 
 CUresult resolve_stream(CUstream handle, std::shared_ptr<Stream>& out) {
