@@ -5,9 +5,10 @@
 #include "kernels/catalog.h"
 #include "kernels/device/args.h"
 
-// Declares a kernel with the block size of its catalog row.
-#define GACER_GLOBAL(symbol) \
-  extern "C" __global__ void __launch_bounds__(gacer::kernels::block_size::symbol) symbol
+// Declares a kernel with the launch bounds of its catalog row.
+#define GACER_GLOBAL(symbol)                                                       \
+  extern "C" __global__ void __launch_bounds__(gacer::kernels::block_size::symbol, \
+                                               gacer::kernels::min_blocks_per_sm::symbol) symbol
 
 namespace gacer::kernels {
 
