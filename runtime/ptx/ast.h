@@ -85,8 +85,9 @@ struct Operand {
   Kind kind = Kind::kName;
   bool negated = false;  // !p
   std::string name;
-  std::string second;               // q of p|q
-  std::optional<Immediate> offset;  // of kName and kAddress; the value of kImmediate
+  std::string second;                  // q of p|q
+  std::optional<Immediate> offset;     // of kName and kAddress; the value of kImmediate
+  std::optional<Immediate> subscript;  // a[2]: the address of an array's element
   std::vector<Operand> elements;
   bool operator==(const Operand&) const;
 };

@@ -164,6 +164,7 @@ class Printer {
         if (o.negated) out_ += '!';
         out_ += o.name;
         if (!o.second.empty()) out_ += '|' + o.second;
+        if (o.subscript) out_ += '[' + o.subscript->spelling + ']';
         return offset(o);
       case Operand::Kind::kImmediate:
         return offset(o);

@@ -135,7 +135,10 @@ Operand StatementParser::name_operand() {
   out.negated = stream_.accept("!");
   out.name = stream_.identifier("an operand");
   if (is_component(stream_.peek())) out.name += "." + std::string(stream_.take().text);
-  if (stream_.accept("|")) {
+  if (stream_.accept("[")) {
+    out.subscript = parse_expression(stream_, declarations_.depth());
+    stream_.expect("]");
+  } else if (stream_.accept("|")) {
     out.second = stream_.identifier("a second destination after |");
   } else if (stream_.peek().is("+") || stream_.peek().is("-")) {
     out.offset = parse_expression(stream_, declarations_.depth());
@@ -151,7 +154,8 @@ Operand StatementParser::address() {
     Operand base = name_operand();
     out.name = std::move(base.name);
     out.offset = std::move(base.offset);
-    if (base.negated || !base.second.empty()) stream_.fail("an address cannot use ! or |");
+    if (base.negated || base.subscript || !base.second.empty())
+      stream_.fail("an address cannot use ! or |");
   } else {
     out.offset = parse_expression(stream_, declarations_.depth());
   }

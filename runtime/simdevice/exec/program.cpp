@@ -28,6 +28,7 @@ class CompiledProgram final : public Program {
                   uint64_t budget_warp_instructions, BlockCounters& counters) const override;
 
  private:
+  Status lower(const ptx::Function& source, FunctionCode& code, KernelNeeds& needs);
   Status add_kernel(const ptx::Function& source, const FunctionCode& code,
                     const KernelNeeds& needs);
   uint8_t* pool() const { return const_cast<uint8_t*>(pool_.empty() ? nullptr : pool_[0].bytes); }
@@ -82,6 +83,17 @@ Status CompiledProgram::add_kernel(const ptx::Function& source, const FunctionCo
   return {};
 }
 
+// Module-scope shared variables have fixed places at the start of shared memory, so that functions
+// can use them; a kernel that needs none of them does not pay for them.
+Status CompiledProgram::lower(const ptx::Function& source, FunctionCode& code, KernelNeeds& needs) {
+  needs.shared_bytes = symbols_.shared_bytes;
+  Status status = FunctionLowering(symbols_, source, code, needs).run();
+  if (!status.ok() || needs.module_shared || symbols_.shared_bytes == 0) return status;
+  needs = {};
+  code = {};
+  return FunctionLowering(symbols_, source, code, needs).run();
+}
+
 Status CompiledProgram::build(const ptx::Module& module) {
   if (Status s = collect_symbols(module, symbols_); !s.ok()) return s;
   code_.functions.resize(symbols_.functions.size());
@@ -90,9 +102,7 @@ Status CompiledProgram::build(const ptx::Module& module) {
     if (!source.has_body) continue;
     FunctionCode& code = code_.functions[i];
     KernelNeeds needs;
-    // Module-scope shared variables come first in every kernel, so that functions can use them.
-    needs.shared_bytes = symbols_.shared_bytes;
-    if (Status s = FunctionLowering(symbols_, source, code, needs).run(); !s.ok()) return s;
+    if (Status s = lower(source, code, needs); !s.ok()) return s;
     code.first_counter = code_.counter_count;
     code_.counter_count += static_cast<uint32_t>(code.blocks.size());
     code_.special_used |= needs.special_used;

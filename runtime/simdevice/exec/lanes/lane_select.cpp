@@ -3,6 +3,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "runtime/simdevice/exec/lanes/lane_matrix.h"
 #include "runtime/simdevice/exec/lanes/lane_memory.h"
 #include "runtime/simdevice/exec/lanes/lane_ops.h"
 
@@ -28,14 +29,21 @@ bool machine_has_avx512() {
 #endif
 }
 
-template <typename Table>
-const Table& choose(const Table* baseline, const Table* avx2, const Table* avx512) {
+// How wide this machine's lanes are, or are asked to be.
+enum class Width { kBaseline, kAvx2, kAvx512 };
+Width width() {
   const char* wish = std::getenv("GACER_LANES");
   const std::string_view ask = wish == nullptr ? "" : wish;
-  if (ask != "baseline" && ask != "avx2" && machine_has_avx512() && avx512 != nullptr)
-    return *avx512;
-  if (ask != "baseline" && machine_has_avx2() && avx2 != nullptr) return *avx2;
-  return *baseline;
+  if (ask == "baseline" || !machine_has_avx2() || lane_table_avx2() == nullptr)
+    return Width::kBaseline;
+  const bool wide = ask != "avx2" && machine_has_avx512() && lane_table_avx512() != nullptr;
+  return wide ? Width::kAvx512 : Width::kAvx2;
+}
+
+template <typename T>
+T choose(T baseline, T avx2, T avx512) {
+  const Width w = width();
+  return w == Width::kAvx512 ? avx512 : w == Width::kAvx2 ? avx2 : baseline;
 }
 
 template <typename Row>
@@ -55,14 +63,18 @@ typename Map::mapped_type lookup(const Map& map, const std::string& name) {
 
 const LaneTable& lane_table() {
   static const LaneTable& table =
-      choose(lane_table_baseline(), lane_table_avx2(), lane_table_avx512());
+      *choose(lane_table_baseline(), lane_table_avx2(), lane_table_avx512());
   return table;
 }
 
 const MemoryTable& memory_table() {
   static const MemoryTable& table =
-      choose(memory_table_baseline(), memory_table_avx2(), memory_table_avx512());
+      *choose(memory_table_baseline(), memory_table_avx2(), memory_table_avx512());
   return table;
+}
+
+MatrixFn matrix_multiply() {
+  return choose(&matrix_multiply_baseline, &matrix_multiply_avx2, &matrix_multiply_avx512);
 }
 
 const MemoryOps* find_memory_ops(uint32_t bytes, bool sign, uint32_t reg_bits) {

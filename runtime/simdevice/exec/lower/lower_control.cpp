@@ -23,6 +23,7 @@ const FunctionLowering::OpcodeRow FunctionLowering::kOpcodes[] = {
     {"red", &FunctionLowering::lower_atomic},
     {"cp", &FunctionLowering::lower_cp_async},
     {"ldmatrix", &FunctionLowering::lower_matrix_load},
+    {"stmatrix", &FunctionLowering::lower_matrix_load},
     {"mma", &FunctionLowering::lower_mma},
     {"cvt", &FunctionLowering::lower_cvt},
     {"cvta", &FunctionLowering::lower_cvta},

@@ -118,8 +118,7 @@ bool FunctionLowering::lower_mov(const Instruction& in) {
         return emit_lane(in, "cvt.u64.u32", dst, {special(from.name, 32)});
     }
   }
-  const int64_t addend =
-      from.offset && symbol != nullptr ? static_cast<int64_t>(from.offset->bits) : 0;
+  const int64_t addend = symbol != nullptr ? addend_of(from, *symbol) : 0;
   if (symbol != nullptr && symbol->kind == SymbolKind::kDynamicShared) {
     needs_.dynamic_shared = true;
     Ref base = special("%gacer_dynamic_shared", 32);

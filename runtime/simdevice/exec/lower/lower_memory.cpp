@@ -57,13 +57,18 @@ MemoryWords read_words(const ptx::Instruction& in) {
 }  // namespace
 
 std::optional<FunctionLowering::Address> FunctionLowering::address(const Operand& operand) {
-  if (operand.kind != Operand::Kind::kAddress || !operand.elements.empty()) return std::nullopt;
+  // "[a + 8]", or an array's element "a[2]".
+  const bool is_element = operand.kind == Operand::Kind::kName && operand.subscript;
+  if ((operand.kind != Operand::Kind::kAddress && !is_element) || !operand.elements.empty())
+    return std::nullopt;
   Address out;
   if (operand.offset) out.offset = static_cast<int64_t>(operand.offset->bits);
   out.base = constant(0, 64);
   if (operand.name.empty()) return out;
   const Symbol* symbol = find(operand.name);
-  if (symbol == nullptr) return std::nullopt;
+  if (symbol == nullptr || (is_element && symbol->kind == SymbolKind::kRegister))
+    return std::nullopt;
+  if (is_element) out.offset = addend_of(operand, *symbol);
   switch (symbol->kind) {
     case SymbolKind::kRegister:
       out.base = Ref::make(Bank::kFrame, symbol->index);

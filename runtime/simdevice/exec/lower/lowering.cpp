@@ -85,7 +85,7 @@ bool FunctionLowering::declare_register(const ptx::Variable& v) {
   if (v.count) {
     scope.families.push_back({v.name, *v.count, bits});
   } else {
-    scope.names[v.name] = {SymbolKind::kRegister, new_register(bits), 0, 0};
+    scope.names[v.name] = {SymbolKind::kRegister, new_register(bits), 0, 0, 1};
   }
   return true;
 }
@@ -96,7 +96,7 @@ bool FunctionLowering::declare_memory(const ptx::Variable& v) {
   uint64_t& end = is_shared ? needs_.shared_bytes : frame_memory_;
   if (is_shared && v.linkage == "extern") {
     module_.dynamic_align = std::max(module_.dynamic_align, v.natural_align());
-    scopes_.back().names[v.name] = {SymbolKind::kDynamicShared, 0, 0, 0};
+    scopes_.back().names[v.name] = {SymbolKind::kDynamicShared, 0, 0, 0, 1};
     return true;
   }
   if (is_shared && !source_.is_entry)
@@ -111,7 +111,7 @@ bool FunctionLowering::declare_memory(const ptx::Variable& v) {
     return false;
   }
   scopes_.back().names[v.name] = {is_shared ? SymbolKind::kShared : SymbolKind::kFrame, 0, begin,
-                                  static_cast<uint32_t>(*bytes)};
+                                  static_cast<uint32_t>(*bytes), ptx::type_bytes(v.type)};
   end = begin + *bytes;
   return true;
 }
@@ -146,10 +146,10 @@ bool FunctionLowering::declare_params() {
   const SymbolKind kind = source_.is_entry ? SymbolKind::kParam : SymbolKind::kFrame;
   for (size_t i = 0; i < source_.params.size(); ++i)
     scopes_.back().names[source_.params[i].name] = {kind, 0, out_.params[i].offset,
-                                                    out_.params[i].bytes};
+                                                    out_.params[i].bytes, 1};
   for (size_t i = 0; i < source_.returns.size(); ++i)
     scopes_.back().names[source_.returns[i].name] = {kind, 0, out_.returns[i].offset,
-                                                     out_.returns[i].bytes};
+                                                     out_.returns[i].bytes, 1};
   if (!source_.is_entry) frame_memory_ = end;
   return true;
 }
@@ -184,11 +184,11 @@ const FunctionLowering::Symbol* FunctionLowering::find(const std::string& name) 
   if (const auto s = module_.shared.find(name); s != module_.shared.end()) {
     (s->second.dynamic ? needs_.dynamic_shared : needs_.module_shared) = true;
     symbol = {s->second.dynamic ? SymbolKind::kDynamicShared : SymbolKind::kShared, 0,
-              s->second.offset, 0};
+              s->second.offset, 0, s->second.element};
   } else if (const auto g = module_.global_index.find(name); g != module_.global_index.end()) {
-    symbol = {SymbolKind::kGlobal, g->second, 0, 0};
+    symbol = {SymbolKind::kGlobal, g->second, 0, 0, module_.global_element[g->second]};
   } else if (const auto f = module_.function_index.find(name); f != module_.function_index.end()) {
-    symbol = {SymbolKind::kFunction, f->second, 0, 0};
+    symbol = {SymbolKind::kFunction, f->second, 0, 0, 1};
   } else {
     return nullptr;
   }
@@ -329,14 +329,19 @@ Ref FunctionLowering::address_constant(const Symbol& symbol, int64_t addend, uin
   }
 }
 
+int64_t FunctionLowering::addend_of(const Operand& operand, const Symbol& symbol) {
+  uint64_t addend = operand.offset ? operand.offset->bits : 0;
+  if (operand.subscript) addend += operand.subscript->bits * symbol.element;
+  return static_cast<int64_t>(addend);
+}
+
 Ref FunctionLowering::name_source(const Operand& operand, uint32_t bits) {
   if (operand.name == "WARP_SZ") return constant(kLanes, bits);
   const Symbol* symbol = find(operand.name);
   if (symbol == nullptr) return special(operand.name, bits);
   if (symbol->kind != SymbolKind::kRegister)
-    return address_constant(*symbol,
-                            operand.offset ? static_cast<int64_t>(operand.offset->bits) : 0, bits);
-  if (out_.reg_bits[symbol->index] != bits || operand.offset) return {};
+    return address_constant(*symbol, addend_of(operand, *symbol), bits);
+  if (out_.reg_bits[symbol->index] != bits || operand.offset || operand.subscript) return {};
   return Ref::make(Bank::kFrame, symbol->index);
 }
 

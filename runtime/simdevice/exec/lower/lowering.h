@@ -49,6 +49,7 @@ class FunctionLowering {
     uint32_t index = 0;   // virtual register, global, function
     uint64_t offset = 0;  // shared, frame memory, parameter
     uint32_t bytes = 0;
+    uint32_t element = 1;  // bytes of an array's element
   };
   struct Family {
     std::string prefix;
@@ -97,6 +98,8 @@ class FunctionLowering {
   bool expect_operands(const Instruction& in, size_t least, size_t most);
   Ref source(const Operand& operand, uint32_t bits, bool is_float);
   Ref name_source(const Operand& operand, uint32_t bits);
+  // Bytes beyond the symbol: "a+8", "a[2]".
+  static int64_t addend_of(const Operand& operand, const Symbol& symbol);
   Ref address_constant(const Symbol& symbol, int64_t addend, uint32_t bits);
   Ref constant(uint64_t value, uint32_t bits) { return module_.pool.constant(value, bits); }
   Ref immediate(const ptx::Immediate& value, uint32_t bits, bool is_float);

@@ -112,6 +112,7 @@ Status add_global(const ptx::Variable& v, ModuleSymbols& out) {
   if (!out.global_index.emplace(v.name, static_cast<uint32_t>(out.globals.size())).second)
     return at_line(v.line.number, v.name + " is defined twice");
   out.globals.push_back(std::move(info));
+  out.global_element.push_back(ptx::type_bytes(v.type));
   return {};
 }
 
@@ -120,7 +121,7 @@ Status add_variable(const ptx::Variable& v, ModuleSymbols& out) {
   if (v.space != ptx::Space::kShared)
     return at_line(v.line.number, v.name + ": not a module-scope variable");
   if (v.linkage == "extern" && !v.bytes()) {
-    out.shared[v.name] = {0, true};
+    out.shared[v.name] = {0, true, ptx::type_bytes(v.type)};
     out.dynamic_align = std::max(out.dynamic_align, v.natural_align());
     return {};
   }
@@ -128,7 +129,7 @@ Status add_variable(const ptx::Variable& v, ModuleSymbols& out) {
   if (bytes == 0 || bytes > kMaxSharedBytes)
     return at_line(v.line.number, v.name + ": its size is not known or too large");
   out.shared_bytes = align_up(out.shared_bytes, v.natural_align());
-  out.shared[v.name] = {out.shared_bytes, false};
+  out.shared[v.name] = {out.shared_bytes, false, ptx::type_bytes(v.type)};
   out.shared_bytes += bytes;
   return {};
 }

@@ -42,11 +42,13 @@ class ConstantPool {
 struct SharedSymbol {
   uint64_t offset = 0;
   bool dynamic = false;  // extern: begins after the static shared memory of the kernel
+  uint32_t element = 1;  // bytes of an array's element
 };
 
 struct ModuleSymbols {
   std::vector<GlobalInfo> globals;
   std::unordered_map<std::string, uint32_t> global_index;
+  std::vector<uint32_t> global_element;  // bytes of an array's element
   std::unordered_map<std::string, SharedSymbol> shared;
   uint64_t shared_bytes = 0;  // of module-scope static shared variables
   uint32_t dynamic_align = 16;
