@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/simdevice/server/kernel_runner.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/simdevice/sim_messages.h"
 
@@ -48,6 +51,25 @@ BlockCounters guess(const Launch& launch) {
   counters.unique_bytes_read = threads * kGuessedBytesPerThread;
   return counters;
 }
+
+// Tells whether the client of a long run is still there, looking at its socket now and then.
+class HangUpWatch {
+ public:
+  explicit HangUpWatch(int socket_fd) : socket_fd_(socket_fd), looked_ns_(monotonic_now_ns()) {}
+  bool hung_up() {
+    if (socket_fd_ < 0) return false;
+    const uint64_t now_ns = monotonic_now_ns();
+    if (now_ns - looked_ns_ < kLookEveryNs) return false;
+    looked_ns_ = now_ns;
+    pollfd wanted{socket_fd_, 0, 0};
+    return ::poll(&wanted, 1, 0) == 1 && (wanted.revents & (POLLHUP | POLLERR)) != 0;
+  }
+
+ private:
+  static constexpr uint64_t kLookEveryNs = 20'000'000;
+  int socket_fd_;
+  uint64_t looked_ns_;
+};
 
 std::array<uint64_t, kSampleBlocks> spread_blocks(uint64_t blocks) {
   std::array<uint64_t, kSampleBlocks> chosen{};
@@ -137,13 +159,14 @@ KernelRunner::Counted KernelRunner::run_blocks(const Launch& launch,
   std::vector<Counted> by_worker(pool_.workers());
   std::mutex fault_mutex;
   uint64_t fault_block = UINT64_MAX;
+  HangUpWatch watch(launch.client_socket);
   pool_.run(count, [&](uint64_t index, unsigned worker) {
     const uint64_t block = sample.empty() ? index : sample[index];
     Counted& own = by_worker[worker];
     Fault found = launch.module->program->run_block(
         launch.kernel, launch.shape, block, launch.params.data(), space, clock, budget, own.sum);
     ++own.blocks;
-    if (found.kind == FaultKind::kNone) return true;
+    if (found.kind == FaultKind::kNone) return worker != 0 || !watch.hung_up();
     const std::lock_guard lock(fault_mutex);
     if (block < fault_block) {
       fault_block = block;

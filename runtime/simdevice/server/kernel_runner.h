@@ -23,6 +23,7 @@ struct Launch {
   uint32_t kernel = 0;
   LaunchShape shape;
   std::span<const uint8_t> params;
+  int client_socket = -1;  // its hang-up ends a long run early; -1: none
 };
 
 struct LaunchOutcome {

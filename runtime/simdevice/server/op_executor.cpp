@@ -95,6 +95,7 @@ StartResult OpExecutor::start_kernel(Client& client, const KernelPayload& kernel
   }
   launch.shape.dynamic_smem_bytes = kernel.op.dynamic_smem_bytes;
   launch.params = kernel.params;
+  launch.client_socket = client.socket.get();
   const LaunchOutcome outcome = kernels_.run(launch, client.memory, now_ns);
   if (outcome.fault.kind != FaultKind::kNone) {
     fail(client, cuda_error_of(outcome.fault.kind), outcome.fault.message);

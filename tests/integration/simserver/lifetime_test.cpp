@@ -186,7 +186,7 @@ struct PairTimes {
 };
 
 PairTimes run_pair(bool mps) {
-  ServerProcess server;
+  ServerProcess server({"--exec", "sample"});
   RawClient a(server.socket_path());
   RawClient b(server.socket_path());
   EXPECT_TRUE(a.start(mps) && b.start(mps));

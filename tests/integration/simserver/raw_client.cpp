@@ -59,11 +59,12 @@ ServerProcess::ServerProcess(std::vector<std::string> options) {
   char name[] = "/tmp/simserver-test-XXXXXX";
   directory_ = ::mkdtemp(name);
   socket_path_ = directory_ + "/gpu.sock";
-  std::vector<std::string> arguments{SIMGPU_SERVER_PATH, "--socket", socket_path_, "--foreground"};
+  std::vector<std::string> arguments{SIMGPU_SERVER_PATH, "--socket", socket_path_};
   arguments.insert(arguments.end(), options.begin(), options.end());
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
+  ::setenv("SIMGPU_LOG", (directory_ + "/log").c_str(), 1);
   ::posix_spawn(&pid_, argv[0], nullptr, nullptr, argv.data(), environ);
 }
 
