@@ -25,16 +25,24 @@ Linkage DeclarationParser::linkage() {
     if (is_linkage(stream_.peek())) {
       out.word = std::string(stream_.take().text);
     } else if (stream_.accept_dotted("attribute")) {
-      stream_.expect("(");
-      while (!stream_.peek().is(")") && stream_.peek().kind != TokenKind::kEnd) {
-        const Token token = stream_.take();
-        out.attributes += (token.kind == TokenKind::kDotted ? "." : "") + std::string(token.text);
-      }
-      stream_.expect(")");
+      attribute(out.attributes);
     } else {
       return out;
     }
   }
+}
+
+// "(.managed)" or "(.unified(1, 2))": kept as text.
+void DeclarationParser::attribute(std::string& out) {
+  stream_.expect("(");
+  uint32_t open = 1;
+  while (stream_.peek().kind != TokenKind::kEnd) {
+    if (stream_.peek().is("(")) ++open;
+    if (stream_.peek().is(")") && --open == 0) break;
+    const Token token = stream_.take();
+    out += (token.kind == TokenKind::kDotted ? "." : "") + std::string(token.text);
+  }
+  stream_.expect(")");
 }
 
 uint32_t DeclarationParser::small(std::string_view what, uint64_t limit) {
@@ -78,6 +86,8 @@ Variable DeclarationParser::prefix() {
       if (!is_power_of_two(out.align)) stream_.fail("an alignment must be a power of two");
     } else if (stream_.accept_dotted("ptr")) {
       pointer(out);
+    } else if (stream_.accept_dotted("attribute")) {
+      attribute(out.attributes);
     } else {
       type_word(out);
     }
@@ -112,7 +122,7 @@ Declaration DeclarationParser::variables(const Linkage& linkage) {
   Declaration out;
   Variable common = prefix();
   common.linkage = linkage.word;
-  common.attributes = linkage.attributes;
+  common.attributes = linkage.attributes + common.attributes;
   do {
     Variable one = common;
     declarator(one);

@@ -32,6 +32,7 @@ class DeclarationParser {
   uint32_t& depth() { return depth_; }
 
  private:
+  void attribute(std::string& out);
   Variable prefix();
   void type_word(Variable& variable);
   void pointer(Variable& variable);

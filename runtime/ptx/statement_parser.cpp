@@ -111,7 +111,8 @@ Operand StatementParser::operand(bool is_call) {
   if (token.is("{")) return list(Operand::Kind::kVector, "}", is_call);
   if (token.is("(") && is_call) return list(Operand::Kind::kTuple, ")", is_call);
   if (token.is("[")) return address();
-  if (token.kind == TokenKind::kIdentifier || token.is("!")) return name_operand();
+  const bool negated_name = token.is("!") && stream_.peek2().kind == TokenKind::kIdentifier;
+  if (token.kind == TokenKind::kIdentifier || negated_name) return name_operand();
   Operand out;
   out.kind = Operand::Kind::kImmediate;
   out.offset = parse_expression(stream_, declarations_.depth());
