@@ -90,7 +90,7 @@ void SmArray::find_room(const KernelRun& run) {
   candidates_.clear();
   const auto offer = [&](uint32_t i) {
     const uint32_t room = sms_[i].room_for(spec_, run.cost);
-    if (room > 0) candidates_.push_back({i, room, 0});
+    if (room > 0) candidates_.push_back({i, room, sms_[i].usage().threads, 0});
   };
   // Under a cap the SMs in use decide which others may be used, so all are looked at.
   if (run.offered_all_sms && !sm_caps_.contains(run.client)) {
@@ -112,7 +112,7 @@ void SmArray::apply_sm_cap(const KernelRun& run) {
   std::stable_sort(candidates_.begin(), candidates_.end(),
                    [&](const Candidate& a, const Candidate& b) {
                      if (used[a.sm] != used[b.sm]) return bool{used[a.sm]};
-                     return sms_[a.sm].usage().threads < sms_[b.sm].usage().threads;
+                     return a.load < b.load;
                    });
   uint32_t fresh = in_use < cap ? cap - in_use : 0;
   std::erase_if(candidates_, [&](const Candidate& candidate) {
@@ -123,36 +123,48 @@ void SmArray::apply_sm_cap(const KernelRun& run) {
   });
 }
 
-uint64_t SmArray::count_up_to(int64_t level, uint32_t threads) const {
+uint64_t SmArray::count_up_to(uint32_t level, uint32_t threads) const {
   uint64_t count = 0;
-  for (const Candidate& candidate : candidates_) {
-    const int64_t gap = level - int64_t{sms_[candidate.sm].usage().threads};
-    if (gap > 0) count += std::min<uint64_t>(candidate.room, static_cast<uint64_t>(gap) / threads);
-  }
+  for (const Candidate& candidate : candidates_)
+    if (candidate.load < level)
+      count += std::min(candidate.room, (level - candidate.load) / threads);
   return count;
 }
 
+// The common case, an idle device: all SMs alike.
+bool SmArray::spread_evenly(uint64_t blocks) {
+  const auto count = static_cast<uint32_t>(candidates_.size());
+  const auto each = static_cast<uint32_t>(blocks / count);
+  uint32_t left = static_cast<uint32_t>(blocks % count);
+  for (const Candidate& candidate : candidates_)
+    if (candidate.load != candidates_[0].load || candidate.room < each + 1) return false;
+  for (Candidate& candidate : candidates_) {
+    candidate.take = each + (left > 0 ? 1 : 0);
+    left -= left > 0 ? 1 : 0;
+  }
+  return true;
+}
+
 // Fills the SMs up to one level of threads, the rest one each: what placing block after block on
-// the emptiest SM gives.
+// the emptiest SM gives. Precondition: fewer blocks than the candidates have room for.
 void SmArray::spread(uint64_t blocks, uint32_t threads) {
-  int64_t low = 0;
-  int64_t high = int64_t{spec_.threads_per_sm} + threads;
+  if (spread_evenly(blocks)) return;
+  uint32_t low = 0;
+  uint32_t high = spec_.threads_per_sm + threads;
   while (high - low > 1) {
-    const int64_t middle = (low + high) / 2;
+    const uint32_t middle = (low + high) / 2;
     (count_up_to(middle, threads) <= blocks ? low : high) = middle;
   }
   uint64_t left = blocks;
   for (Candidate& candidate : candidates_) {
-    const int64_t gap = low - int64_t{sms_[candidate.sm].usage().threads};
-    const uint64_t fit = gap > 0 ? static_cast<uint64_t>(gap) / threads : 0;
-    candidate.take = static_cast<uint32_t>(std::min<uint64_t>(candidate.room, fit));
+    const uint32_t fit = candidate.load < low ? (low - candidate.load) / threads : 0;
+    candidate.take = std::min(candidate.room, fit);
     left -= candidate.take;
   }
   for (Candidate& candidate : candidates_) {
     if (left == 0) break;
-    const int64_t load =
-        int64_t{sms_[candidate.sm].usage().threads} + int64_t{candidate.take} * threads;
-    if (candidate.take == candidate.room || load + threads > low + 1) continue;
+    const uint32_t next = candidate.load + (candidate.take + 1) * threads;
+    if (candidate.take == candidate.room || next > high) continue;
     ++candidate.take;
     --left;
   }

@@ -48,7 +48,8 @@ class SmArray {
   void find_room(const KernelRun& run);
   void apply_sm_cap(const KernelRun& run);
   void spread(uint64_t blocks, uint32_t threads);
-  uint64_t count_up_to(int64_t level, uint32_t threads) const;
+  bool spread_evenly(uint64_t blocks);
+  uint64_t count_up_to(uint32_t level, uint32_t threads) const;
   void find_next_end(const MemoryFlows& flows);
   void mark_freed(uint32_t sm);
   void collect_demands(uint64_t now_ns, const MemoryFlows& flows);
@@ -56,6 +57,7 @@ class SmArray {
   struct Candidate {
     uint32_t sm = 0;
     uint32_t room = 0;
+    uint32_t load = 0;  // resident threads
     uint32_t take = 0;
   };
 
