@@ -13,7 +13,7 @@ namespace {
 
 // Progress below this is done: far under the tick, over rounding of doubles.
 constexpr double kDone = 1e-9;
-constexpr size_t kDemandsOnStack = 64;
+constexpr size_t kDemandsOnStack = 12;
 
 uint64_t on_tick(double ns) {
   if (!(ns < 9e18)) return kNever;
