@@ -63,8 +63,9 @@ class DriverDevice final : public TestDevice {
 }  // namespace
 
 TestDevice& device_under_test() {
-  static DriverDevice device;
-  return device;
+  // Never destroyed: at exit the driver may be gone before this object.
+  static DriverDevice* const device = new DriverDevice;
+  return *device;
 }
 
 }  // namespace gacer::kernels
