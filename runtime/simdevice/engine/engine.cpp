@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "runtime/simdevice/engine/timing.h"
 
@@ -48,9 +49,12 @@ void Engine::remove_client(uint32_t id, uint64_t now_ns) {
 }
 
 void Engine::forget_ops_of(uint32_t client) {
-  std::vector<OpId> erased;
+  std::vector<std::unique_ptr<Op>> erased;
   ops_.erase_client(client, erased);
-  for (const OpId op : erased) flows_.remove(op);
+  for (const auto& op : erased) {
+    flows_.remove(op->id);
+    if (op->expected) clients_[client].sms->unexpect_run();
+  }
   for (CopyQueue* queue : {&to_device_, &to_host_}) {
     if (queue->running == 0 || ops_.find(queue->running) != nullptr) continue;
     queue->running = 0;
@@ -82,6 +86,8 @@ void Engine::make_due(Op& op, uint64_t released_ns) {
       due_ns = std::max(due_ns, released_ns + (graph ? kGraphGapNs : kStreamGapNs));
   }
   op.state = OpState::kDue;
+  op.expected = op.spec.kind == OpKind::kKernel && released_ns > 0;
+  if (op.expected) clients_[op.client].sms->expect_run();
   add_timer(due_ns, op.id);
 }
 
@@ -181,6 +187,7 @@ void Engine::start(Op& op, uint64_t now_ns) {
 
 void Engine::start_kernel(Op& op, uint64_t now_ns) {
   op.state = OpState::kRunning;
+  if (std::exchange(op.expected, false)) clients_[op.client].sms->unexpect_run();
   const StartResult result = host_.op_started(op, now_ns);
   if (!result.kernel || result.kernel->blocks == 0) return end(op, now_ns);
   const Client& client = clients_[op.client];

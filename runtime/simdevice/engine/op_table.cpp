@@ -79,6 +79,7 @@ Op& OpTable::add(const OpSpec& spec, uint64_t now_ns) {
   fresh->spec = spec;
   fresh->client = stream.client;
   fresh->state = OpState::kWaiting;
+  fresh->expected = false;
   fresh->unresolved = 0;
   fresh->submit_ns = now_ns;
   fresh->start_ns = now_ns;
@@ -103,12 +104,15 @@ void OpTable::erase(Op& op) {
   ops_.erase(found);
 }
 
-void OpTable::erase_client(uint32_t client, std::vector<OpId>& erased) {
-  std::erase_if(ops_, [&](const auto& entry) {
-    if (entry.second->client != client) return false;
-    erased.push_back(entry.first);
-    return true;
-  });
+void OpTable::erase_client(uint32_t client, std::vector<std::unique_ptr<Op>>& erased) {
+  for (auto entry = ops_.begin(); entry != ops_.end();) {
+    if (entry->second->client != client) {
+      ++entry;
+      continue;
+    }
+    erased.push_back(std::move(entry->second));
+    entry = ops_.erase(entry);
+  }
   std::erase_if(streams_, [client](const auto& entry) { return entry.second.client == client; });
   std::erase_if(contexts_, [client](const auto& entry) { return entry.first >> 32 == client; });
 }

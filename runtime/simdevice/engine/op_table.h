@@ -46,6 +46,7 @@ struct Op {
   OpSpec spec;
   uint32_t client = 0;
   OpState state = OpState::kWaiting;
+  bool expected = false;  // told to SmArray::expect_run()
   uint32_t unresolved = 0;
   uint64_t submit_ns = 0;
   uint64_t start_ns = 0;
@@ -74,8 +75,8 @@ class OpTable {
   Op& add(const OpSpec& spec, uint64_t now_ns);
   // Takes the operation out, after its dependents were released.
   void erase(Op& op);
-  // Forgets the client's streams and operations; appends their ids to `erased`.
-  void erase_client(uint32_t client, std::vector<OpId>& erased);
+  // Forgets the client's streams and operations; moves the latter to `erased`.
+  void erase_client(uint32_t client, std::vector<std::unique_ptr<Op>>& erased);
 
  private:
   struct Context {

@@ -35,7 +35,10 @@ class SmArray {
   void freeze(uint64_t now_ns);
   void thaw(uint64_t now_ns);
 
-  bool has_work() const { return !runs_.empty(); }
+  // A kernel that is queued behind one that ended will be added within the stream gap: the slice is not given up.
+  void expect_run() { ++expected_; }
+  void unexpect_run() { --expected_; }
+  bool has_work() const { return !runs_.empty() || expected_ > 0; }
   bool has_resident_blocks() const;
   uint64_t next_end_ns() const { return next_end_ns_; }
   const std::vector<Sm>& sms() const { return sms_; }
@@ -72,6 +75,7 @@ class SmArray {
   uint64_t next_end_ns_ = kNever;
   double dram_capacity_;
   bool new_runs_ = false;
+  int expected_ = 0;
 };
 
 }  // namespace gacer::simdevice

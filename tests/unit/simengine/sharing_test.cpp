@@ -48,6 +48,19 @@ TEST(Sharing, LongKernelsAreSlicedAndFrozenBlocksGoOn) {
   EXPECT_GT(static_cast<double>(h.duration_of(a)), 1.8 * block_ns);
 }
 
+TEST(Sharing, AChainOfSmallKernelsKeepsItsSlice) {
+  // Given a client with a chain of 40 short kernels and one with a long kernel, without MPS.
+  Harness h;
+  const uint32_t chain = h.stream(h.client(false));
+  const OpId first = h.kernel(chain, 1, 10'000);
+  for (int i = 0; i < 38; ++i) h.kernel(chain, 1, 10'000);
+  const OpId last = h.kernel(chain, 1, 10'000);
+  h.kernel(h.stream(h.client(false)), 216, 2e7);
+  ASSERT_TRUE(h.run_dry());
+  // Then the chain ends within its first slice.
+  EXPECT_LT(h.end_of(last) - h.start_of(first), kTimesliceNs);
+}
+
 TEST(Sharing, ALoneClientIsNeverSliced) {
   Harness h;
   h.client(false);
