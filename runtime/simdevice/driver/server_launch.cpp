@@ -92,6 +92,7 @@ void add_options(ServerCommand& command, const std::string& socket_path) {
   add_option(command, "--exec", "SIMGPU_EXEC");
   add_option(command, "--threads", "SIMGPU_THREADS");
   add_option(command, "--timeline", "SIMGPU_TIMELINE");
+  add_option(command, "--linger-s", "SIMGPU_LINGER_S");
   if (command.arguments[command.arguments.size() - 2] == "--timeline")
     command.arguments.back() = absolute_output(command.arguments.back());
 }

@@ -92,7 +92,7 @@ uint64_t footprint_bytes(const Launch& launch, const ClientMemory& memory) {
 // Scalars (sizes, strides) change a kernel's cost, pointers do not.
 uint64_t KernelRunner::sample_key(const Launch& launch) const {
   Hash hash;
-  hash.add(launch.module->id);
+  hash.add(launch.module->content_hash);
   hash.add(launch.kernel);
   for (int i = 0; i < 3; ++i)
     hash.add(uint64_t{launch.shape.grid[i]} << 32 | launch.shape.block[i]);

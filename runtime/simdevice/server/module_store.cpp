@@ -80,6 +80,7 @@ Result<LoadedModule> load_module(std::string_view ptx, int target_sm, uint32_t c
   if (!program) return Error{CUDA_ERROR_INVALID_PTX, program.error().message};
   LoadedModule module;
   module.context = context;
+  module.content_hash = std::hash<std::string_view>{}(ptx);
   module.program = std::move(*program);
   if (Status placed = place_globals(module, memory); !placed) return placed.error();
   module.program->bind_globals(module.global_addresses);

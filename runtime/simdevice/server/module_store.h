@@ -18,6 +18,7 @@ namespace gacer::simdevice {
 struct LoadedModule {
   uint64_t id = 0;
   uint32_t context = 0;
+  uint64_t content_hash = 0;  // of the PTX text: equal modules of different clients cost the same
   std::shared_ptr<Program> program;
   std::vector<uint64_t> global_addresses;  // allocations of the client
 };

@@ -25,6 +25,13 @@ Status set_time_scale(ServerOptions& options, std::string_view value) {
   return {};
 }
 
+Status set_linger(ServerOptions& options, std::string_view value) {
+  if (!parse_number(value, options.linger_s) || !(options.linger_s >= 0) ||
+      !(options.linger_s <= 86400))
+    return bad("--linger-s", value, "seconds from 0 to 86400");
+  return {};
+}
+
 Status set_exec(ServerOptions& options, std::string_view value) {
   if (value == "full") {
     options.exec = ExecMode::kFull;
@@ -55,6 +62,8 @@ Status set_option(ServerOptions& options, std::string_view name, std::string_vie
     return set_exec(options, value);
   } else if (name == "--timeline") {
     options.timeline_path = value;
+  } else if (name == "--linger-s") {
+    return set_linger(options, value);
   } else if (name == "--threads") {
     if (!parse_number(value, options.threads) || options.threads > 256)
       return bad(name, value, "a number from 0 to 256");

@@ -19,12 +19,14 @@ struct ServerOptions {
   unsigned threads = 0;                   // 0: one per core
   uint64_t block_budget = 1'000'000'000;  // warp instructions of one block before it counts as hung
   std::string timeline_path;              // empty: none
+  double linger_s = 0.2;                  // how long to stay after the last client
   bool foreground = false;                // keep standard streams
 };
 
 inline constexpr const char* kServerUsage =
     "usage: simgpu-server --socket PATH [--device KEY] [--time-scale X] [--exec full|sample|none]\n"
-    "                     [--timeline FILE] [--threads N] [--block-budget N] [--foreground]\n";
+    "                     [--timeline FILE] [--threads N] [--block-budget N]\n"
+    "                     [--linger-s SECONDS] [--foreground]\n";
 
 // `arguments` without the program name. The error is one line.
 Result<ServerOptions> parse_options(std::span<char* const> arguments);

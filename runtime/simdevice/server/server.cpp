@@ -237,7 +237,7 @@ void Server::write_timeline() {
 }
 
 bool Server::linger_over() {
-  if (!clients_.empty() || real_clock_.now_ns() - idle_since_ns_ < kLingerNs) return false;
+  if (!clients_.empty() || real_clock_.now_ns() - idle_since_ns_ < linger_ns()) return false;
   UniqueFd late;
   if (listener_.try_close(late)) return true;
   admit(std::move(late));

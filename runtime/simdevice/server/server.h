@@ -24,11 +24,10 @@ class Server {
   static Result<std::unique_ptr<Server>> create(const ServerOptions& options);
   ~Server();
 
-  // Until the last client has been gone for kLingerNs, or SIGTERM/SIGINT. Returns the exit status.
+  // Until the last client has been gone for options.linger_s, or SIGTERM/SIGINT. Returns the exit status.
   int run();
 
  private:
-  static constexpr uint64_t kLingerNs = 200'000'000;
 
   Server(const ServerOptions& options, DeviceMemory memory, Listener listener, UniqueFd epoll,
          UniqueFd signals);
@@ -46,6 +45,7 @@ class Server {
   void sample_shares();
   void write_timeline();
   bool linger_over();
+  uint64_t linger_ns() const { return static_cast<uint64_t>(options_.linger_s * 1e9); }
 
   ServerOptions options_;
   SteadyClock real_clock_;
