@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/simdevice/driver/copy.h"
 
-#include "runtime/simdevice/driver/capture.h"
-#include "runtime/simdevice/driver/submit.h"
-
 namespace gacer::simdriver {
 namespace {
 
@@ -142,13 +139,6 @@ CUDA_MEMCPY3D describe_copy(const CopyWork& work) {
   p.dstHeight = work.dst_pitch == 0 ? work.height : work.dst_slice_pitch / work.dst_pitch;
   p.srcHeight = work.src_pitch == 0 ? work.height : work.src_slice_pitch / work.src_pitch;
   return p;
-}
-
-CUresult submit_copy(const std::shared_ptr<Stream>& stream, const CopyWork& work, bool wait) {
-  if (work.width_bytes == 0) return CUDA_SUCCESS;
-  SIM_TRY(submit(stream, work));
-  const bool captured = captures_active() && is_capturing(*stream);
-  return !captured && (wait || work.pageable) ? synchronize_stream(*stream) : CUDA_SUCCESS;
 }
 
 }  // namespace gacer::simdriver

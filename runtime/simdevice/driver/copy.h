@@ -2,10 +2,7 @@
 // Copies: from the many entry points to one CopyWork.
 #pragma once
 
-#include <memory>
-
 #include "runtime/simdevice/driver/memory.h"
-#include "runtime/simdevice/driver/stream.h"
 #include "runtime/simdevice/driver/work.h"
 
 namespace gacer::simdriver {
@@ -40,9 +37,5 @@ CUresult make_copy(const MemoryMap& memory, const CopySide& dst, const CopySide&
 CUresult make_copy_3d(const MemoryMap& memory, const CUDA_MEMCPY3D& params, CopyWork& out);
 // A CUDA_MEMCPY3D that describes `work`.
 CUDA_MEMCPY3D describe_copy(const CopyWork& work);
-
-// Submits; `wait`: returns when done. Pageable host memory is waited for in any case, since the
-// caller may change it.
-CUresult submit_copy(const std::shared_ptr<Stream>& stream, const CopyWork& work, bool wait);
 
 }  // namespace gacer::simdriver

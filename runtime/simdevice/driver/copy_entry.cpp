@@ -6,6 +6,7 @@
 #include "runtime/simdevice/driver/copy.h"
 #include "runtime/simdevice/driver/driver.h"
 #include "runtime/simdevice/driver/entry_pairs.h"
+#include "runtime/simdevice/driver/submit.h"
 
 using namespace gacer::simdriver;
 
@@ -19,6 +20,14 @@ CopySide host(const void* address) {
 }
 CopySide unified(CUdeviceptr address) {
   return {address, PointerRole::kUnified, 0, 0};
+}
+
+// Pageable host memory is waited for in any case, since the caller may change it.
+CUresult submit_copy(const std::shared_ptr<Stream>& stream, const CopyWork& work, bool wait) {
+  if (work.width_bytes == 0) return CUDA_SUCCESS;
+  SIM_TRY(submit(stream, work));
+  const bool captured = captures_active() && is_capturing(*stream);
+  return !captured && (wait || work.pageable) ? synchronize_stream(*stream) : CUDA_SUCCESS;
 }
 
 CUresult linear(CUstream stream_handle, const CopySide& dst, const CopySide& src, size_t bytes,
