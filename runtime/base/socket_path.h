@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the control socket is, one rule for daemon, shim and tools:
-// $GACER_SOCKET, else $XDG_RUNTIME_DIR/gacer.sock (not for root, whose daemon serves the machine and must outlive
-// the session), else /run/gacer/gacer.sock. Empty variables count as unset.
+// $GACER_SOCKET, else $XDG_RUNTIME_DIR/gacer.sock (not for root, whose daemon serves the machine
+// and must outlive the session), else /run/gacer/gacer.sock. Empty variables count as unset.
 #pragma once
 
 #include <unistd.h>

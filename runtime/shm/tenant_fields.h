@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits of what a tenant may say about itself, one place for the tool that sets it and the daemon that checks it.
+// Limits of what a tenant may say about itself, one place for the tool that sets it and the daemon
+// that checks it.
 #pragma once
 
 #include <cstdint>
