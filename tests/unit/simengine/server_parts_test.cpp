@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of simgpu-server that need no socket.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "runtime/simdevice/server/block_pool.h"
+#include "runtime/simdevice/server/client_memory.h"
+#include "runtime/simdevice/server/copy_ops.h"
+#include "runtime/simdevice/server/device_memory.h"
+#include "runtime/simdevice/server/json_text.h"
+#include "runtime/simdevice/server/model_clock.h"
+#include "runtime/simdevice/server/timeline.h"
+#include "runtime/simdevice/sim_messages.h"
+
+namespace gacer::simdevice::test {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+TEST(DeviceMemory, RandomAllocationsNeverOverlapAndAllComesBack) {
+  auto memory = DeviceMemory::create(64 * kMiB);
+  ASSERT_TRUE(memory.ok());
+  std::mt19937 random(3);
+  std::map<uint64_t, uint64_t> live;
+  for (int i = 0; i < 5000; ++i) {
+    if (random() % 2 == 0 || live.empty()) {
+      const uint64_t bytes = 1 + random() % (1 + (random() % 3) * kMiB);
+      const auto address = memory->allocate(bytes);
+      if (!address) continue;
+      EXPECT_EQ(*address % kDeviceAlignment, 0U);
+      const auto after = live.lower_bound(*address);
+      if (after != live.end()) {
+        EXPECT_LE(*address + bytes, after->first);
+      }
+      if (after != live.begin()) {
+        EXPECT_GE(*address, std::prev(after)->first + std::prev(after)->second);
+      }
+      // Fresh memory reads as zero, wherever it was before.
+      EXPECT_EQ(memory->host(*address)[0], 0);
+      EXPECT_EQ(memory->host(*address)[bytes - 1], 0);
+      memory->host(*address)[0] = memory->host(*address)[bytes - 1] = 0xff;
+      live[*address] = bytes;
+    } else {
+      auto victim = live.begin();
+      std::advance(victim, random() % live.size());
+      memory->free(victim->first, victim->second);
+      live.erase(victim);
+    }
+  }
+  for (const auto& [address, bytes] : live) memory->free(address, bytes);
+  EXPECT_EQ(memory->free_bytes(), 64 * kMiB);
+  EXPECT_EQ(memory->allocate(64 * kMiB), kDeviceBase);  // one piece again
+}
+
+TEST(DeviceMemory, ChargesCountAgainstAllocations) {
+  auto memory = DeviceMemory::create(4 * kMiB);
+  EXPECT_TRUE(memory->charge(3 * kMiB));
+  EXPECT_FALSE(memory->charge(2 * kMiB));
+  EXPECT_FALSE(memory->allocate(2 * kMiB).has_value());
+  memory->refund(3 * kMiB);
+  EXPECT_TRUE(memory->allocate(2 * kMiB).has_value());
+}
+
+class Memory : public ::testing::Test {
+ protected:
+  DeviceMemory device_ = std::move(DeviceMemory::create(16 * kMiB)).value();
+  ClientMemory client_{device_, ::getpid()};
+};
+
+TEST_F(Memory, AContextSeesItsOwnAllocationsOnly) {
+  const uint64_t mine = *client_.allocate(0, 1000);
+  const uint64_t other = *client_.allocate(1, 1000);
+  const MemoryRegion* hint = nullptr;
+  EXPECT_NE(client_.space(0).find(mine, 1000, hint), nullptr);
+  hint = nullptr;
+  EXPECT_EQ(client_.space(0).find(other, 4, hint), nullptr);
+  EXPECT_EQ(client_.bytes_from(mine + 24), 1000U);  // 1024 after rounding
+  client_.free(mine);
+  hint = nullptr;
+  EXPECT_EQ(client_.space(0).find(mine, 4, hint), nullptr);
+}
+
+TEST_F(Memory, HostMappingsMustNotOverlapTheDeviceOrEachOther) {
+  EXPECT_FALSE(client_.map_host(kDeviceBase + 4096, 4096, false, UniqueFd()).ok());
+  EXPECT_FALSE(client_.map_host(kSharedWindow, 4096, false, UniqueFd()).ok());
+  EXPECT_FALSE(client_.map_host(UINT64_MAX - 100, 4096, false, UniqueFd()).ok());
+  EXPECT_TRUE(client_.map_host(0x7000'0000'0000, 8192, false, UniqueFd()).ok());
+  EXPECT_FALSE(client_.map_host(0x7000'0000'1000, 8192, false, UniqueFd()).ok());
+  EXPECT_FALSE(client_.map_host(0x6fff'ffff'f000, 8192, false, UniqueFd()).ok());
+  EXPECT_TRUE(client_.unmap_host(0x7000'0000'0000));
+  EXPECT_FALSE(client_.unmap_host(0x7000'0000'0000));
+}
+
+TEST_F(Memory, CopiesRowsWithPitches) {
+  const uint64_t device = *client_.allocate(0, 4096);
+  const char source[] = "abcd..efgh..ijkl..";
+  CopyOp op{};
+  op.dst = device;
+  op.src = reinterpret_cast<uint64_t>(source);
+  op.width_bytes = 4;
+  op.height = 3;
+  op.depth = 1;
+  op.src_pitch = 6;
+  op.dst_pitch = 8;
+  EXPECT_EQ(copy_bytes(op), 12U);
+  EXPECT_EQ(run_copy(op, client_), "");
+  EXPECT_EQ(std::string(reinterpret_cast<char*>(device_.host(device)), 4), "abcd");
+  EXPECT_EQ(std::string(reinterpret_cast<char*>(device_.host(device + 16)), 4), "ijkl");
+  op.src_pitch = 3;
+  EXPECT_FALSE(copy_bytes(op).has_value());
+}
+
+TEST_F(Memory, MemsetsFillElementsAndRows) {
+  const uint64_t device = *client_.allocate(0, 4096);
+  MemsetOp op{};
+  op.dst = device;
+  op.width_elements = 3;
+  op.height = 2;
+  op.pitch = 100;
+  op.value = 0x1234;
+  op.element_bytes = 2;
+  EXPECT_EQ(memset_bytes(op), 12U);
+  EXPECT_EQ(run_memset(op, client_), "");
+  EXPECT_EQ(device_.host(device)[4], 0x34);
+  EXPECT_EQ(device_.host(device)[6], 0x00);
+  EXPECT_EQ(device_.host(device)[101], 0x12);
+  op.dst = device + 4090;
+  EXPECT_THAT(run_memset(op, client_), ::testing::HasSubstr("memset"));
+  op.element_bytes = 3;
+  EXPECT_FALSE(memset_bytes(op).has_value());
+}
+
+TEST_F(Memory, HugeShapesAreRefusedNotComputed) {
+  CopyOp op{};
+  op.width_bytes = UINT64_MAX / 2;
+  op.height = op.depth = 1;
+  EXPECT_FALSE(copy_bytes(op).has_value());
+  op.width_bytes = 1;
+  op.height = op.depth = 1ULL << 40;
+  op.dst_pitch = op.src_pitch = 1;
+  EXPECT_FALSE(copy_bytes(op).has_value());
+}
+
+TEST_F(Memory, ValueWaitsCompareAsTheDriverDefines) {
+  uint64_t word = 5;
+  ValueOp op{};
+  op.address = reinterpret_cast<uint64_t>(&word);
+  op.bytes = 8;
+  const auto met = [&](WaitCompare compare, uint64_t value) {
+    op.compare = static_cast<uint32_t>(compare);
+    op.value = value;
+    return test_wait_value(op, client_) == WaitState::kMet;
+  };
+  EXPECT_TRUE(met(WaitCompare::kGeq, 5));
+  EXPECT_FALSE(met(WaitCompare::kGeq, 6));
+  EXPECT_TRUE(met(WaitCompare::kGeq, UINT64_MAX));  // cyclic: 5 is six past it
+  EXPECT_TRUE(met(WaitCompare::kEq, 5));
+  EXPECT_TRUE(met(WaitCompare::kAnd, 4));
+  EXPECT_FALSE(met(WaitCompare::kAnd, 8));
+  word = UINT64_MAX;
+  EXPECT_FALSE(met(WaitCompare::kNor, 0));
+  op.address = 8;
+  EXPECT_EQ(test_wait_value(op, client_), WaitState::kBadAddress);
+}
+
+TEST(BlockPool, RunsEveryIndexOnceAndStopsWhenAsked) {
+  BlockPool pool(4);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::atomic<int>> seen(97);
+    pool.run(seen.size(), [&](uint64_t index, unsigned worker) {
+      EXPECT_LT(worker, pool.workers());
+      seen[index].fetch_add(1);
+      return true;
+    });
+    for (const auto& count : seen) ASSERT_EQ(count.load(), 1);
+  }
+  std::atomic<int> calls{0};
+  pool.run(1'000'000, [&](uint64_t index, unsigned) {
+    calls.fetch_add(1);
+    return index != 10;
+  });
+  EXPECT_LT(calls.load(), 1'000'000);
+  pool.run(0, [&](uint64_t, unsigned) { return ADD_FAILURE() << "no index", true; });
+}
+
+TEST(ModelClock, ScalesAndPauses) {
+  ManualClock real;
+  real.advance(1'000'000);
+  ModelClock clock(real, 10.0);
+  const uint64_t start = clock.now_ns();
+  real.advance(1000);
+  EXPECT_EQ(clock.now_ns(), start + 100);
+  {
+    const ClockPause outer(clock);
+    real.advance(50'000);
+    const ClockPause inner(clock);
+    EXPECT_EQ(clock.now_ns(), start + 100);
+  }
+  EXPECT_EQ(clock.now_ns(), start + 100);
+  EXPECT_EQ(clock.real_ns_until(start + 300), 2000U);
+  EXPECT_EQ(clock.real_ns_until(start), 0U);
+  EXPECT_EQ(clock.real_ns_until(UINT64_MAX), UINT64_MAX);
+}
+
+TEST(Timeline, KeepsTheNewestEventsOnly) {
+  const std::string path = ::testing::TempDir() + "simtimeline.json";
+  Timeline timeline(path);
+  timeline.add_client(1, 77, "label");
+  for (uint64_t i = 0; i < Timeline::kMostEvents + 1000; ++i)
+    timeline.add_span(1, 0, i < 1000 ? "old" : "new", i, i + 1);
+  ASSERT_TRUE(timeline.write().ok());
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(text.str().find("\"old\""), std::string::npos);
+  EXPECT_NE(text.str().find("\"new\""), std::string::npos);
+  std::filesystem::remove(path);
+  EXPECT_FALSE(Timeline("/nonexistent/x.json").write().ok());
+  EXPECT_TRUE(Timeline("").write().ok());
+}
+
+TEST(JsonText, EscapesWhatJsonCannotHold) {
+  std::string json;
+  append_json_string(json, "a\"b\\c\n\xc3\xa9");
+  EXPECT_EQ(json, "\"a\\\"b\\\\c\\u000a\\u00c3\\u00a9\"");
+}
+
+}  // namespace
+}  // namespace gacer::simdevice::test
