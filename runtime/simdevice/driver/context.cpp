@@ -68,7 +68,7 @@ CUresult Context::close() {
   });
   modules().remove_context(id_);
   for (const Allocation& allocation : driver.memory.remove_context(id_))
-    release_host_mapping(allocation);
+    if (!allocation.on_device()) release_host(allocation);
   auto message = make_message<simdevice::ContextMsg>(simdevice::SimType::kContextDestroy);
   message.context = id_;
   const CUresult answered = driver.link().request(message).error;

@@ -103,18 +103,14 @@ CUresult allocate_shared(const Context& context, size_t bytes, MemoryKind kind, 
   return CUDA_SUCCESS;
 }
 
-void release_host_mapping(const Allocation& allocation) {
-  if (allocation.mapped_bytes > 0)
-    munmap(reinterpret_cast<void*>(allocation.base), allocation.mapped_bytes);
-}
-
 CUresult release_host(const Allocation& allocation) {
   auto message = make_message<simdevice::HostMapMsg>(simdevice::SimType::kHostUnmap);
   message.address = allocation.base;
   message.bytes = allocation.bytes;
   message.context = allocation.context_id;
   const CUresult told = Driver::get().link().request(message).error;
-  release_host_mapping(allocation);
+  if (allocation.mapped_bytes > 0)
+    munmap(reinterpret_cast<void*>(allocation.base), allocation.mapped_bytes);
   return told;
 }
 

@@ -13,8 +13,7 @@ namespace gacer::simdriver {
 CUresult allocate_shared(const Context& context, size_t bytes, MemoryKind kind, unsigned flags,
                          uint64_t& address);
 
-// Unmaps what allocate_shared mapped; nothing for other kinds. The server is told by release_host.
-void release_host_mapping(const Allocation& allocation);
+// Takes host memory from the server and unmaps what allocate_shared has mapped.
 CUresult release_host(const Allocation& allocation);
 
 }  // namespace gacer::simdriver
