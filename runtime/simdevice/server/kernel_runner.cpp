@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kSampleBlocks = 4;
 constexpr size_t kMostSamples = 65536;
+constexpr uint32_t kMostVariants = 64;  // of one shape, by scalars
 constexpr uint64_t kSampleBudget = 50'000'000;
 constexpr uint64_t kGuessedInstructionsPerWarp = 200;  // ExecMode::kNone: nothing is known
 constexpr uint64_t kGuessedBytesPerThread = 16;
@@ -89,17 +90,19 @@ uint64_t footprint_bytes(const Launch& launch, const ClientMemory& memory) {
   return bytes;
 }
 
-// Scalars (sizes, strides) change a kernel's cost, pointers do not.
-uint64_t KernelRunner::sample_key(const Launch& launch) const {
+// Of the shape alone, and with the scalars too: sizes and strides change a kernel's cost, pointers
+// do not.
+KernelRunner::SampleKeys KernelRunner::sample_keys(const Launch& launch) {
   Hash hash;
   hash.add(launch.module->content_hash);
   hash.add(launch.kernel);
   for (int i = 0; i < 3; ++i)
     hash.add(uint64_t{launch.shape.grid[i]} << 32 | launch.shape.block[i]);
   hash.add(launch.shape.dynamic_smem_bytes);
+  const uint64_t shape = hash.value();
   for_each_param_word(launch.params,
                       [&](uint64_t word) { hash.add(looks_like_pointer(word) ? 1 : word); });
-  return hash.value();
+  return {shape, hash.value()};
 }
 
 LaunchOutcome KernelRunner::run(const Launch& launch, ClientMemory& memory, uint64_t model_ns) {
@@ -131,8 +134,22 @@ KernelRunner::Counted KernelRunner::count(const Launch& launch, ClientMemory& me
 
 KernelRunner::Counted KernelRunner::sampled(const Launch& launch, ClientMemory& memory,
                                             uint64_t model_ns) {
-  const uint64_t key = sample_key(launch);
-  if (const auto known = samples_.find(key); known != samples_.end()) return known->second;
+  const SampleKeys keys = sample_keys(launch);
+  if (const auto known = samples_.find(keys.exact); known != samples_.end()) return known->second;
+  // A scalar that differs in every launch (a step number, a seed) must not make each of them a
+  // sample.
+  Variants& variants = variants_[keys.shape];
+  if (variants.sampled >= kMostVariants) return variants.newest;
+  const Counted counted = sample(launch, memory, model_ns);
+  if (samples_.size() >= kMostSamples) samples_.clear();
+  samples_[keys.exact] = counted;
+  ++variants.sampled;
+  variants.newest = counted;
+  return counted;
+}
+
+KernelRunner::Counted KernelRunner::sample(const Launch& launch, ClientMemory& memory,
+                                           uint64_t model_ns) {
   auto blocks = spread_blocks(launch.shape.block_count());
   const auto last = std::unique(blocks.begin(), blocks.end());
   Fault fault;
@@ -142,8 +159,6 @@ KernelRunner::Counted KernelRunner::sampled(const Launch& launch, ClientMemory& 
   if (fault.kind != FaultKind::kNone)
     log_line(LogLevel::kWarn, "simgpu-server", "sample run ended early: %s", fault.message.c_str());
   if (counted.blocks == 0) counted = {guess(launch), 1};
-  if (samples_.size() >= kMostSamples) samples_.clear();
-  samples_[key] = counted;
   return counted;
 }
 

@@ -44,17 +44,27 @@ class KernelRunner {
     BlockCounters sum;
     uint64_t blocks = 0;
   };
+  struct SampleKeys {
+    uint64_t shape = 0;
+    uint64_t exact = 0;
+  };
+  struct Variants {
+    uint32_t sampled = 0;
+    Counted newest;
+  };
   Counted count(const Launch& launch, ClientMemory& memory, uint64_t model_ns, Fault& fault);
   Counted run_blocks(const Launch& launch, std::span<const uint64_t> sample, ClientMemory& memory,
                      uint64_t model_ns, Fault& fault);
   Counted sampled(const Launch& launch, ClientMemory& memory, uint64_t model_ns);
-  uint64_t sample_key(const Launch& launch) const;
+  Counted sample(const Launch& launch, ClientMemory& memory, uint64_t model_ns);
+  static SampleKeys sample_keys(const Launch& launch);
 
   const DeviceModel& device_;
   ExecMode mode_;
   uint64_t block_budget_;
   BlockPool pool_;
-  std::unordered_map<uint64_t, Counted> samples_;
+  std::unordered_map<uint64_t, Counted> samples_;    // by SampleKeys::exact
+  std::unordered_map<uint64_t, Variants> variants_;  // by SampleKeys::shape
 };
 
 // Bytes of all allocations that 8-byte words of the parameters point into, each from the pointer to
