@@ -23,6 +23,7 @@ void Warp::start(BlockRun& block, const FunctionCode& kernel, uint32_t first_thr
   parked_.clear();
   current_index_ = -1;
   issued_ = global_loads_ = 0;
+  fair_ = false;
   banks_[static_cast<uint32_t>(Bank::kConst)] = const_cast<uint8_t*>(block.launch().pool);
   fill_specials();
   banks_[static_cast<uint32_t>(Bank::kSpecial)] = special_[0].bytes;
@@ -96,6 +97,7 @@ Warp::Step Warp::run_node() {
     const Step step = terminate(bb);
     if (step != Step::kGoOn) return step;
     if (--slice_ == 0) {
+      fair_ = true;
       ready_.insert(ready_.begin(), current_index_);
       set_current(-1);
       return Step::kYield;

@@ -145,6 +145,7 @@ class Warp {
   std::vector<int32_t> ready_;   // runnable leaves, newest last
   std::vector<int32_t> parked_;  // leaves that wait for lanes of their own warp
   uint32_t slice_ = 0;           // basic blocks left before others run
+  bool fair_ = false;            // the last slice ran out: siblings take turns, in no order
   uint32_t awaited_ = 0;         // not 0: the handler wants its node parked for these lanes
   uint64_t issued_ = 0;
   uint64_t global_loads_ = 0;

@@ -43,6 +43,7 @@ void Warp::split(uint32_t mask, uint32_t block) {
 
 // The current node's lanes have all arrived at its rejoin point or ended.
 void Warp::end_current() {
+  fair_ = false;
   int32_t index = current_index_;
   set_current(-1);
   while (index >= 0) {
@@ -59,8 +60,9 @@ void Warp::end_current() {
 }
 
 // Siblings that run on to the same rejoin point are taken in the order of their blocks, and become
-// one again where they meet: loops with several exits stay together. True: look at the current node
-// again.
+// one again where they meet: loops with several exits stay together. A sibling that spins must not
+// keep the others waiting for ever, so after a whole time slice they take turns. True: look at the
+// current node again.
 bool Warp::merge_with_sibling() {
   const int32_t other_index = ready_.back();
   Node& other = nodes_[other_index];
@@ -69,6 +71,7 @@ bool Warp::merge_with_sibling() {
       other.frame.code != current_->frame.code)
     return false;
   if (other.block < current_->block) {
+    if (fair_) return false;
     ready_.back() = current_index_;
     set_current(other_index);
     return true;

@@ -21,9 +21,9 @@ class Params {
  public:
   template <typename T>
   Params& add(const T& value) {
-    bytes_.resize((bytes_.size() + alignof(T) - 1) / alignof(T) * alignof(T));
-    const auto* raw = reinterpret_cast<const uint8_t*>(&value);
-    bytes_.insert(bytes_.end(), raw, raw + sizeof(T));
+    const size_t at = (bytes_.size() + alignof(T) - 1) / alignof(T) * alignof(T);
+    bytes_.resize(at + sizeof(T));
+    std::memcpy(&bytes_[at], &value, sizeof(T));
     return *this;
   }
   const std::vector<uint8_t>& bytes() const { return bytes_; }
