@@ -31,6 +31,10 @@ struct Attachment {
   StreamTable streams;
   std::atomic<uint64_t> reserved_ns{0};  // let through, not yet submitted (see gate.h)
 
+  // 0: no thread has launched yet; kSeveralThreads: more than one has.
+  static constexpr uint64_t kSeveralThreads = UINT64_MAX;
+  std::atomic<uint64_t> launching_thread{0};
+
   // Bumped whenever cost counting pauses, so that streams start over consistently.
   std::atomic<uint32_t> counting_epoch{1};
 

@@ -13,8 +13,9 @@
 
 namespace gacer::interpose {
 
+constinit DriverTable gacer_driver_table;
+
 namespace detail {
-constinit DriverTable driver_table;
 constinit std::atomic<bool> driver_ready{false};
 }  // namespace detail
 
@@ -95,15 +96,15 @@ namespace detail {
 const DriverTable& load_driver() {
   if (loading_here) return table_while_loading();
   const SpinGuard guard(load_lock);
-  if (driver_ready.load(std::memory_order_relaxed)) return driver_table;
+  if (driver_ready.load(std::memory_order_relaxed)) return gacer_driver_table;
   loading_here = true;
   void* handle = open_next_driver();
   loading_here = false;
   const CUresult missing = handle == nullptr ? CUDA_ERROR_NO_DEVICE : CUDA_ERROR_NOT_SUPPORTED;
-  fill_driver_table(driver_table, &symbol_of_library, handle, missing);
+  fill_driver_table(gacer_driver_table, &symbol_of_library, handle, missing);
   library.store(handle, std::memory_order_relaxed);
   driver_ready.store(true, std::memory_order_release);  // pairs with driver()
-  return driver_table;
+  return gacer_driver_table;
 }
 
 }  // namespace detail
@@ -132,7 +133,7 @@ DlopenFunction real_dlopen() {
 }
 
 void install_driver(const DriverTable& table, SymbolSource symbols, void* context) {
-  detail::driver_table = table;
+  gacer_driver_table = table;
   symbol_source = symbols;
   symbol_context = context;
   detail::driver_ready.store(true, std::memory_order_release);  // pairs with driver()

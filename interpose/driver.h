@@ -10,8 +10,10 @@
 
 namespace gacer::interpose {
 
+// Of C linkage since the x86-64 entry points name it in assembly.
+extern "C" DriverTable gacer_driver_table;
+
 namespace detail {
-extern DriverTable driver_table;
 extern std::atomic<bool> driver_ready;
 const DriverTable& load_driver();
 }  // namespace detail
@@ -19,7 +21,7 @@ const DriverTable& load_driver();
 inline const DriverTable& driver() {
   // Pairs with the release in load_driver().
   if (detail::driver_ready.load(std::memory_order_acquire)) [[likely]]
-    return detail::driver_table;
+    return gacer_driver_table;
   return detail::load_driver();
 }
 

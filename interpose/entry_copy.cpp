@@ -11,7 +11,7 @@ constexpr abi::LaunchKind kCopy = abi::LaunchKind::kCopy;
 constexpr abi::LaunchKind kMemset = abi::LaunchKind::kMemset;
 
 LaunchRequest transfer(abi::LaunchKind kind, uint64_t bytes, CUstream stream, bool per_thread) {
-  LaunchRequest request;
+  LaunchRequest request{};
   request.kind = kind;
   request.bytes = bytes;
   request.stream = {stream, per_thread};
@@ -35,9 +35,10 @@ extern "C" {
 #define GACER_TRANSFER(symbol, per_thread, kind, bytes, parameters, arguments) \
   CUresult gacer_hook_##symbol parameters {                                    \
     if (lone_launch()) [[likely]]                                              \
-      return detail::driver_table.symbol arguments;                            \
+      return gacer_driver_table.symbol arguments;                              \
     const auto call = [&] { return driver().symbol arguments; };               \
-    return through_gate(transfer(kind, bytes, stream, per_thread), call);      \
+    LaunchRequest request = transfer(kind, bytes, stream, per_thread);         \
+    return through_gate(request, call);                                        \
   }
 #define GACER_TRANSFERS(symbol, kind, bytes, parameters, arguments) \
   GACER_TRANSFER(symbol, false, kind, bytes, parameters, arguments) \

@@ -2,14 +2,12 @@
 // Entry points: kernel and graph launches.
 #include "interpose/driver.h"
 #include "interpose/hook_declarations.h"
+#include "interpose/launch_entry.h"
 #include "interpose/launch_path.h"
 
 namespace gacer::interpose {
 namespace {
 
-using KernelLaunch = decltype(&::cuLaunchKernel);
-using KernelLaunchEx = decltype(&::cuLaunchKernelEx);
-using CooperativeLaunch = decltype(&::cuLaunchCooperativeKernel);
 using GraphLaunch = decltype(&::cuGraphLaunch);
 
 constexpr bool kLegacy = false;
@@ -26,120 +24,94 @@ bool is_never_held(const CUlaunchConfig& config) {
   return false;
 }
 
-[[gnu::noinline]] CUresult launch_ex(KernelLaunchEx launch, const CUlaunchConfig* config,
-                                     CUfunction function, void** params, void** extra,
-                                     bool per_thread) {
-  const auto call = [&] { return launch(config, function, params, extra); };
-  if (config == nullptr) return call();  // the driver's own error
-  LaunchRequest request;
-  request.stream = {config->hStream, per_thread};
-  request.handle = reinterpret_cast<uint64_t>(function);
-  request.shape.grid[0] = config->gridDimX;
-  request.shape.grid[1] = config->gridDimY;
-  request.shape.grid[2] = config->gridDimZ;
-  request.shape.block[0] = config->blockDimX;
-  request.shape.block[1] = config->blockDimY;
-  request.shape.block[2] = config->blockDimZ;
-  request.shape.dynamic_smem_bytes = config->sharedMemBytes;
-  request.never_held = is_never_held(*config);
-  return through_gate(request, call);
-}
-
 [[gnu::noinline]] CUresult launch_graph(GraphLaunch launch, CUgraphExec exec, CUstream stream,
                                         bool per_thread) {
-  LaunchRequest request;
+  LaunchRequest request{};
   request.kind = abi::LaunchKind::kGraph;
   request.stream = {stream, per_thread};
   request.handle = reinterpret_cast<uint64_t>(exec);
   return through_gate(request, [&] { return launch(exec, stream); });
 }
 
-// Dimensions and stream as the driver's launch functions take them.
-struct PlainLaunch {
-  CUfunction function;
-  unsigned grid[3];
-  unsigned block[3];
-  unsigned smem_bytes;
-  CUstream stream;
-};
-
-LaunchRequest request_of(const PlainLaunch& plain, bool per_thread, bool never_held) {
-  LaunchRequest request;
-  request.stream = {plain.stream, per_thread};
-  request.handle = reinterpret_cast<uint64_t>(plain.function);
-  for (int i = 0; i < 3; ++i) {
-    request.shape.grid[i] = plain.grid[i];
-    request.shape.block[i] = plain.block[i];
-  }
-  request.shape.dynamic_smem_bytes = plain.smem_bytes;
+[[gnu::always_inline]] inline void describe(LaunchRequest& request, CUfunction function,
+                                            CUstream stream, bool per_thread, bool never_held) {
+  request.kind = abi::LaunchKind::kKernel;
+  request.stream = {stream, per_thread};
+  request.handle = reinterpret_cast<uint64_t>(function);
+  request.shape.kernel = nullptr;
+  request.shape.guess_ns = 0;
+  request.bytes = 0;
   request.never_held = never_held;
-  return request;
 }
 
-[[gnu::noinline]] CUresult launch_plain(KernelLaunch launch, const PlainLaunch& plain,
-                                        void** params, void** extra, bool per_thread) {
-  const auto call = [&] {
-    return launch(plain.function, plain.grid[0], plain.grid[1], plain.grid[2], plain.block[0],
-                  plain.block[1], plain.block[2], plain.smem_bytes, plain.stream, params, extra);
-  };
-  return through_gate(request_of(plain, per_thread, false), call);
-}
-
-[[gnu::noinline]] CUresult launch_cooperative(CooperativeLaunch launch, const PlainLaunch& plain,
-                                              void** params, bool per_thread) {
-  const auto call = [&] {
-    return launch(plain.function, plain.grid[0], plain.grid[1], plain.grid[2], plain.block[0],
-                  plain.block[1], plain.block[2], plain.smem_bytes, plain.stream, params);
-  };
-  return through_gate(request_of(plain, per_thread, true), call);
+// Scalars one by one: arrays would be copied by loads wider than the stores before them, which
+// stalls the processor.
+[[gnu::always_inline]] inline void describe_shape(LaunchShape& shape, unsigned gx, unsigned gy,
+                                                  unsigned gz, unsigned bx, unsigned by,
+                                                  unsigned bz, unsigned smem) {
+  shape.grid[0] = gx;
+  shape.grid[1] = gy;
+  shape.grid[2] = gz;
+  shape.block[0] = bx;
+  shape.block[1] = by;
+  shape.block[2] = bz;
+  shape.dynamic_smem_bytes = smem;
 }
 
 }  // namespace
 }  // namespace gacer::interpose
 
-using namespace gacer::interpose;  // NOLINT: entry points are global by nature
+using namespace gacer;             // NOLINT: entry points are global by nature
+using namespace gacer::interpose;  // NOLINT
 
 extern "C" {
 
-// lone_launch() implies that the driver is loaded.
-#define GACER_KERNEL_ENTRY(symbol, per_thread)                                                    \
-  CUresult gacer_hook_##symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,  \
-                               unsigned by, unsigned bz, unsigned smem, CUstream stream,          \
-                               void** params, void** extra) {                                     \
-    if (lone_launch()) [[likely]]                                                                 \
-      return detail::driver_table.symbol(f, gx, gy, gz, bx, by, bz, smem, stream, params, extra); \
-    return launch_plain(driver().symbol, {f, {gx, gy, gz}, {bx, by, bz}, smem, stream}, params,   \
-                        extra, per_thread);                                                       \
-  }
-GACER_KERNEL_ENTRY(cuLaunchKernel, kLegacy)
-GACER_KERNEL_ENTRY(cuLaunchKernel_ptsz, kPerThread)
+#define GACER_DESCRIBE(per_thread, never_held)          \
+  LaunchRequest request;                                \
+  describe(request, f, stream, per_thread, never_held); \
+  describe_shape(request.shape, gx, gy, gz, bx, by, bz, smem);
 
-#define GACER_KERNEL_EX_ENTRY(symbol, per_thread)                                         \
-  CUresult gacer_hook_##symbol(const CUlaunchConfig* config, CUfunction f, void** params, \
-                               void** extra) {                                            \
-    if (lone_launch()) [[likely]]                                                         \
-      return detail::driver_table.symbol(config, f, params, extra);                       \
-    return launch_ex(driver().symbol, config, f, params, extra, per_thread);              \
+#define GACER_GATED_KERNEL(symbol, per_thread)                                                    \
+  CUresult gacer_gated_##symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
+                                unsigned by, unsigned bz, unsigned smem, CUstream stream,         \
+                                void** params, void** extra) {                                    \
+    GACER_DESCRIBE(per_thread, false)                                                             \
+    return through_gate(request, [&] {                                                            \
+      return driver().symbol(f, gx, gy, gz, bx, by, bz, smem, stream, params, extra);             \
+    });                                                                                           \
   }
-GACER_KERNEL_EX_ENTRY(cuLaunchKernelEx, kLegacy)
-GACER_KERNEL_EX_ENTRY(cuLaunchKernelEx_ptsz, kPerThread)
+GACER_GATED_KERNEL(cuLaunchKernel, kLegacy)
+GACER_GATED_KERNEL(cuLaunchKernel_ptsz, kPerThread)
 
 #define GACER_COOPERATIVE_ENTRY(symbol, per_thread)                                              \
   CUresult gacer_hook_##symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
                                unsigned by, unsigned bz, unsigned smem, CUstream stream,         \
                                void** params) {                                                  \
-    if (lone_launch()) [[likely]]                                                                \
-      return detail::driver_table.symbol(f, gx, gy, gz, bx, by, bz, smem, stream, params);       \
-    return launch_cooperative(driver().symbol, {f, {gx, gy, gz}, {bx, by, bz}, smem, stream},    \
-                              params, per_thread);                                               \
+    GACER_DESCRIBE(per_thread, true)                                                             \
+    return through_gate(request, [&] {                                                           \
+      return driver().symbol(f, gx, gy, gz, bx, by, bz, smem, stream, params);                   \
+    });                                                                                          \
   }
 GACER_COOPERATIVE_ENTRY(cuLaunchCooperativeKernel, kLegacy)
 GACER_COOPERATIVE_ENTRY(cuLaunchCooperativeKernel_ptsz, kPerThread)
 
+// A configuration of NULL gets the driver's own error.
+#define GACER_GATED_KERNEL_EX(symbol, per_thread)                                               \
+  CUresult gacer_gated_##symbol(const CUlaunchConfig* config, CUfunction f, void** params,      \
+                                void** extra) {                                                 \
+    if (config == nullptr) return driver().symbol(config, f, params, extra);                    \
+    const CUlaunchConfig& c = *config;                                                          \
+    LaunchRequest request;                                                                      \
+    describe(request, f, c.hStream, per_thread, is_never_held(c));                              \
+    describe_shape(request.shape, c.gridDimX, c.gridDimY, c.gridDimZ, c.blockDimX, c.blockDimY, \
+                   c.blockDimZ, c.sharedMemBytes);                                              \
+    return through_gate(request, [&] { return driver().symbol(config, f, params, extra); });    \
+  }
+GACER_GATED_KERNEL_EX(cuLaunchKernelEx, kLegacy)
+GACER_GATED_KERNEL_EX(cuLaunchKernelEx_ptsz, kPerThread)
+
 #define GACER_GRAPH_ENTRY(symbol, per_thread)                       \
   CUresult gacer_hook_##symbol(CUgraphExec exec, CUstream stream) { \
-    if (lone_launch()) [[likely]]                                   \
-      return detail::driver_table.symbol(exec, stream);             \
     return launch_graph(driver().symbol, exec, stream, per_thread); \
   }
 GACER_GRAPH_ENTRY(cuGraphLaunch, kLegacy)

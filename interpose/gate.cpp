@@ -2,7 +2,6 @@
 #include "interpose/gate.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace gacer::interpose {
 namespace {
@@ -18,51 +17,6 @@ void pause_briefly() {
 }
 
 }  // namespace
-
-uint64_t Gate::in_flight_ns() const {
-  uint64_t sum = 0;
-  for (uint64_t left = used_slots_.load(kRelaxed); left != 0; left &= left - 1) {
-    const abi::StreamSlot& slot = segment_.streams[std::countr_zero(left)];
-    // Completed first: read the other way round, work submitted and finished in between would look
-    // negative.
-    const uint64_t completed = slot.completed_cost_ns.load(kRelaxed);
-    const uint64_t submitted = slot.submitted_cost_ns.load(kRelaxed);
-    if (submitted > completed) sum += submitted - completed;
-  }
-  return sum;
-}
-
-bool Gate::try_window(uint64_t cost_ns, Passage& passage) {
-  const uint64_t window_ns = segment_.gate.window_ns.load(kRelaxed);
-  uint64_t reserved_ns = reserved_ns_.load(kRelaxed);
-  do {
-    const uint64_t in_flight = in_flight_ns() + reserved_ns;
-    if (in_flight != 0 && in_flight + cost_ns > window_ns) return false;
-  } while (!reserved_ns_.compare_exchange_weak(reserved_ns, reserved_ns + cost_ns, kRelaxed));
-  passage.reserved = true;
-  return true;
-}
-
-bool Gate::try_pass(uint64_t cost_ns, Passage& passage) {
-  switch (static_cast<GateMode>(segment_.gate.mode.load(kRelaxed))) {
-    case GateMode::kClosed:
-      return false;
-    case GateMode::kWindow:
-      return try_window(cost_ns, passage);
-    default:
-      return true;
-  }
-}
-
-void Gate::give_back(const Passage& passage, uint64_t cost_ns) {
-  if (passage.reserved) reserved_ns_.fetch_sub(cost_ns, kRelaxed);
-}
-
-Passage Gate::pass(uint64_t cost_ns, GateEnvironment& environment) {
-  Passage passage;
-  if (!try_pass(cost_ns, passage)) wait(cost_ns, passage, environment);
-  return passage;
-}
 
 Reason Gate::hold_reason() const {
   const auto mode = static_cast<GateMode>(segment_.gate.mode.load(kRelaxed));

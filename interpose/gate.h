@@ -13,6 +13,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 
 #include "runtime/abi/segment_layout.h"
@@ -47,9 +48,10 @@ struct Passage {
 
 class Gate {
  public:
+  // `alone`: no other thread launches, so that nothing needs to be reserved.
   Gate(abi::Segment& segment, const std::atomic<uint64_t>& used_slots,
-       std::atomic<uint64_t>& reserved_ns)
-      : segment_(segment), used_slots_(used_slots), reserved_ns_(reserved_ns) {}
+       std::atomic<uint64_t>& reserved_ns, bool alone = false)
+      : segment_(segment), used_slots_(used_slots), reserved_ns_(reserved_ns), alone_(alone) {}
 
   // Returns when a launch of this cost may go. Waits are entered in the progress words.
   Passage pass(uint64_t cost_ns, GateEnvironment& environment);
@@ -71,6 +73,56 @@ class Gate {
   abi::Segment& segment_;
   const std::atomic<uint64_t>& used_slots_;
   std::atomic<uint64_t>& reserved_ns_;
+  const bool alone_;
 };
+
+// Inline: on the path of every regulated launch.
+
+inline uint64_t Gate::in_flight_ns() const {
+  uint64_t sum = 0;
+  for (uint64_t left = used_slots_.load(std::memory_order_relaxed); left != 0; left &= left - 1) {
+    const abi::StreamSlot& slot = segment_.streams[std::countr_zero(left)];
+    // Completed first: read the other way round, work submitted and finished in between would look
+    // negative.
+    const uint64_t completed = slot.completed_cost_ns.load(std::memory_order_relaxed);
+    const uint64_t submitted = slot.submitted_cost_ns.load(std::memory_order_relaxed);
+    if (submitted > completed) sum += submitted - completed;
+  }
+  return sum;
+}
+
+inline bool Gate::try_window(uint64_t cost_ns, Passage& passage) {
+  const uint64_t window_ns = segment_.gate.window_ns.load(std::memory_order_relaxed);
+  uint64_t reserved_ns = reserved_ns_.load(std::memory_order_relaxed);
+  do {
+    const uint64_t in_flight = in_flight_ns() + reserved_ns;
+    if (in_flight != 0 && in_flight + cost_ns > window_ns) return false;
+    if (alone_) return true;
+  } while (!reserved_ns_.compare_exchange_weak(reserved_ns, reserved_ns + cost_ns,
+                                               std::memory_order_relaxed));
+  passage.reserved = true;
+  return true;
+}
+
+inline bool Gate::try_pass(uint64_t cost_ns, Passage& passage) {
+  switch (static_cast<abi::GateMode>(segment_.gate.mode.load(std::memory_order_relaxed))) {
+    case abi::GateMode::kClosed:
+      return false;
+    case abi::GateMode::kWindow:
+      return try_window(cost_ns, passage);
+    default:
+      return true;
+  }
+}
+
+inline void Gate::give_back(const Passage& passage, uint64_t cost_ns) {
+  if (passage.reserved) reserved_ns_.fetch_sub(cost_ns, std::memory_order_relaxed);
+}
+
+inline Passage Gate::pass(uint64_t cost_ns, GateEnvironment& environment) {
+  Passage passage;
+  if (!try_pass(cost_ns, passage)) wait(cost_ns, passage, environment);
+  return passage;
+}
 
 }  // namespace gacer::interpose

@@ -23,7 +23,7 @@ void add_kernel(CUgraphNode node, KernelRegistry& kernels, const DeviceFacts& de
     sum.cost_ns += kSmallNodeNs;
     return;
   }
-  LaunchShape shape;
+  LaunchShape shape{};
   const uint64_t handle = params.func != nullptr ? reinterpret_cast<uint64_t>(params.func)
                                                  : reinterpret_cast<uint64_t>(params.kern);
   shape.kernel = kernels.find_kernel(handle).facts;

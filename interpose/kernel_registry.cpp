@@ -26,21 +26,7 @@ bool is_collective(const char* name) {
   return false;
 }
 
-uint64_t hash_shape(const LaunchShape& shape) {
-  uint64_t hash = reinterpret_cast<uint64_t>(shape.kernel);
-  hash ^= (uint64_t{shape.grid[0]} << 32 | shape.block[0]) * 0x9e3779b97f4a7c15ULL;
-  hash ^= (uint64_t{shape.grid[1]} << 32 | shape.grid[2]) * 0xc2b2ae3d27d4eb4fULL;
-  hash ^= (uint64_t{shape.block[1]} << 32 | shape.block[2]) * 0x165667b19e3779f9ULL;
-  return mix_bits(hash ^ shape.dynamic_smem_bytes);
-}
-
 }  // namespace
-
-bool LaunchShape::same_launch(const LaunchShape& other) const {
-  return kernel == other.kernel && memcmp(grid, other.grid, sizeof grid) == 0 &&
-         memcmp(block, other.block, sizeof block) == 0 &&
-         dynamic_smem_bytes == other.dynamic_smem_bytes;
-}
 
 uint32_t guess_cost_ns(const LaunchShape& shape, const DeviceFacts& device) {
   const bool known = device.sm_count != 0 && device.threads_per_sm != 0;
@@ -135,19 +121,6 @@ void KernelRegistry::learn_alias(CUfunction function, CUkernel kernel) {
   bind(reinterpret_cast<uint64_t>(function), owner, static_cast<uint32_t>(facts - kernels_), false);
 }
 
-KernelHandle KernelRegistry::find_kernel(uint64_t handle) const {
-  const uint64_t start = mix_bits(handle);
-  for (uint32_t i = 0; i < kFunctionProbes; ++i) {
-    const FunctionBucket& bucket = functions_[(start + i) % kFunctionBuckets];
-    const uint64_t found = bucket.function.load(std::memory_order_acquire);  // pairs with bind()
-    if (found == 0) return {};
-    if (found != handle) continue;
-    const uint32_t word = bucket.kernel.load(std::memory_order_acquire);  // pairs with bind()
-    return word == 0 ? KernelHandle{} : KernelHandle{&kernels_[word / 2 - 1], word % 2 != 0};
-  }
-  return {};
-}
-
 KernelResources KernelRegistry::resources_of(const KernelHandle& kernel, uint64_t handle) {
   uint64_t word = kernel.facts->resources.load(kRelaxed);
   if (word == 0) {
@@ -167,15 +140,13 @@ KernelResources KernelRegistry::resources_of(const KernelHandle& kernel, uint64_
   return {static_cast<uint16_t>(word >> 32), static_cast<uint32_t>(word)};
 }
 
-uint32_t KernelRegistry::find_shape(const LaunchShape& shape, uint64_t start) const {
-  for (uint32_t i = 0; i < kShapeBuckets; ++i) {
-    // Pairs with the release in find_or_add_shape().
-    const uint32_t entry =
-        shape_buckets_[(start + i) % kShapeBuckets].load(std::memory_order_acquire);
-    if (entry == 0) return kNoSlot;
-    if (shapes_[entry - 1].same_launch(shape)) return entry - 1;
-  }
-  return kNoSlot;
+uint32_t KernelRegistry::learn_shape(LaunchShape& shape, uint64_t start,
+                                     const DeviceFacts& device) {
+  shape.guess_ns = guess_cost_ns(shape, device);
+  if (shape_count_.load(kRelaxed) == abi::kCostSlots) return kNoSlot;
+  const SpinGuard guard(lock_);
+  const uint32_t known = find_shape(shape, start);
+  return known != kNoSlot ? known : add_shape(shape, start);
 }
 
 // Caller holds lock_.
@@ -191,22 +162,8 @@ uint32_t KernelRegistry::add_shape(const LaunchShape& shape, uint64_t start) {
   return slot;
 }
 
-uint32_t KernelRegistry::find_or_add_shape(LaunchShape& shape, const DeviceFacts& device) {
-  const uint64_t start = hash_shape(shape);
-  uint32_t slot = find_shape(shape, start);
-  if (slot == kNoSlot) {
-    shape.guess_ns = guess_cost_ns(shape, device);
-    if (shape_count_.load(kRelaxed) == abi::kCostSlots) return kNoSlot;
-    const SpinGuard guard(lock_);
-    slot = find_shape(shape, start);
-    if (slot == kNoSlot) return add_shape(shape, start);
-  }
-  shape.guess_ns = shapes_[slot].guess_ns;
-  return slot;
-}
-
 uint32_t KernelRegistry::slot_of_graph(uint64_t id, uint32_t guess_ns) {
-  LaunchShape shape;
+  LaunchShape shape{};
   shape.guess_ns = guess_ns;
   const SpinGuard guard(lock_);
   uint32_t index = 0;

@@ -42,12 +42,15 @@ struct KernelHandle {
   bool of_library = false;  // a CUkernel, not a CUfunction
 };
 
+// Without initialisers here, in StreamRef and in LaunchRequest: on the launch path every member is
+// set, and compilers clear such an object with a slow string instruction first. Elsewhere write
+// `LaunchShape shape{}`.
 struct LaunchShape {
-  const KernelFacts* kernel = nullptr;
-  uint32_t grid[3] = {};
-  uint32_t block[3] = {};
-  uint32_t dynamic_smem_bytes = 0;
-  uint32_t guess_ns = 0;
+  const KernelFacts* kernel;
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint32_t dynamic_smem_bytes;
+  uint32_t guess_ns;
   bool same_launch(const LaunchShape& other) const;
   uint64_t blocks() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
   uint64_t threads_per_block() const { return uint64_t{block[0]} * block[1] * block[2]; }
@@ -100,6 +103,7 @@ class KernelRegistry {
   bool intern(uint64_t id, bool collective, uint32_t& index);
   void bind(uint64_t handle, uint64_t owner, uint32_t kernel_index, bool of_library);
   uint32_t find_shape(const LaunchShape& shape, uint64_t start) const;
+  uint32_t learn_shape(LaunchShape& shape, uint64_t start, const DeviceFacts& device);
   uint32_t add_shape(const LaunchShape& shape, uint64_t start);
   FunctionBucket* bucket_for(uint64_t handle);
 
@@ -111,7 +115,56 @@ class KernelRegistry {
   FunctionBucket functions_[kFunctionBuckets];
   std::atomic<uint32_t> shape_buckets_[kShapeBuckets] = {};  // index + 1
   KernelFacts kernels_[kMaxKernels];
-  LaunchShape shapes_[abi::kCostSlots];
+  LaunchShape shapes_[abi::kCostSlots] = {};
 };
+
+// Inline: on the path of every regulated launch.
+
+// Word by word: see describe_shape() in entry_launch.cpp.
+inline bool LaunchShape::same_launch(const LaunchShape& other) const {
+  return kernel == other.kernel && grid[0] == other.grid[0] && grid[1] == other.grid[1] &&
+         grid[2] == other.grid[2] && block[0] == other.block[0] && block[1] == other.block[1] &&
+         block[2] == other.block[2] && dynamic_smem_bytes == other.dynamic_smem_bytes;
+}
+
+inline uint64_t hash_shape(const LaunchShape& shape) {
+  uint64_t hash = reinterpret_cast<uint64_t>(shape.kernel);
+  hash ^= (uint64_t{shape.grid[0]} << 32 | shape.block[0]) * 0x9e3779b97f4a7c15ULL;
+  hash ^= (uint64_t{shape.grid[1]} << 32 | shape.grid[2]) * 0xc2b2ae3d27d4eb4fULL;
+  hash ^= (uint64_t{shape.block[1]} << 32 | shape.block[2]) * 0x165667b19e3779f9ULL;
+  return mix_bits(hash ^ shape.dynamic_smem_bytes);
+}
+
+inline KernelHandle KernelRegistry::find_kernel(uint64_t handle) const {
+  const uint64_t start = mix_bits(handle);
+  for (uint32_t i = 0; i < kFunctionProbes; ++i) {
+    const FunctionBucket& bucket = functions_[(start + i) % kFunctionBuckets];
+    const uint64_t found = bucket.function.load(std::memory_order_acquire);  // pairs with bind()
+    if (found == 0) return {};
+    if (found != handle) continue;
+    const uint32_t word = bucket.kernel.load(std::memory_order_acquire);  // pairs with bind()
+    return word == 0 ? KernelHandle{} : KernelHandle{&kernels_[word / 2 - 1], word % 2 != 0};
+  }
+  return {};
+}
+
+inline uint32_t KernelRegistry::find_shape(const LaunchShape& shape, uint64_t start) const {
+  for (uint32_t i = 0; i < kShapeBuckets; ++i) {
+    // Pairs with the release in find_or_add_shape().
+    const uint32_t entry =
+        shape_buckets_[(start + i) % kShapeBuckets].load(std::memory_order_acquire);
+    if (entry == 0) return kNoSlot;
+    if (shapes_[entry - 1].same_launch(shape)) return entry - 1;
+  }
+  return kNoSlot;
+}
+
+inline uint32_t KernelRegistry::find_or_add_shape(LaunchShape& shape, const DeviceFacts& device) {
+  const uint64_t start = hash_shape(shape);
+  const uint32_t known = find_shape(shape, start);
+  if (known == kNoSlot) return learn_shape(shape, start, device);
+  shape.guess_ns = shapes_[known].guess_ns;
+  return known;
+}
 
 }  // namespace gacer::interpose

@@ -59,7 +59,7 @@ void count_unregulated(Attachment& attachment) {
 // From now on lone_launch() answers, until the daemon changes its words.
 void enter_lone_path(Attachment& attachment, const Words& words) {
   attachment.counting_epoch.fetch_add(1, kRelaxed);
-  shim().session.fast_path().lone_seq.store(words.seq, kRelaxed);
+  gacer_fast_path.lone_seq.store(words.seq, kRelaxed);
 }
 
 // Launches that were not counted must not show as in flight: start from what the newest mark will
@@ -73,6 +73,24 @@ void align_counting(Attachment& attachment, int index) {
   abi::StreamSlot& slot = attachment.streams.slot(index);
   slot.submitted_cost_ns.store(slot.marked_cost_ns.load(kRelaxed), kRelaxed);
   state.counting_epoch.store(epoch, kRelaxed);
+}
+
+// True as long as one thread makes all launches: it needs no locked instruction. The second
+// thread's first launch may pass beside the first one's and undo one of its additions: a count is
+// off by one, a sum of costs agrees again at the next mark.
+bool launches_alone(Attachment& attachment) {
+  const uint64_t me = this_thread_number();
+  const uint64_t known = attachment.launching_thread.load(kRelaxed);
+  if (known == me) return true;
+  attachment.launching_thread.store(known == 0 ? me : Attachment::kSeveralThreads, kRelaxed);
+  return known == 0;
+}
+
+uint64_t add(std::atomic<uint64_t>& sum, uint64_t value, bool alone) {
+  if (!alone) return sum.fetch_add(value, kRelaxed) + value;
+  const uint64_t result = sum.load(kRelaxed) + value;
+  sum.store(result, kRelaxed);
+  return result;
 }
 
 int slot_of(Attachment& attachment, StreamRef stream) {
@@ -90,8 +108,8 @@ uint32_t charged_cost(const Attachment& attachment, uint32_t cost_slot, uint32_t
   return told_ns != 0 ? std::min(told_ns, kMostCostNs) : guess_ns;
 }
 
-void price_kernel(const LaunchRequest& request, Admission& admission) {
-  LaunchShape shape = request.shape;
+void price_kernel(LaunchRequest& request, Admission& admission) {
+  LaunchShape& shape = request.shape;
   const KernelHandle kernel = shim().kernels.find_kernel(request.handle);
   shape.kernel = kernel.facts;
   if (kernel.facts == nullptr) {
@@ -112,7 +130,7 @@ void price_graph(const LaunchRequest& request, Admission& admission) {
   admission.cost_ns = charged_cost(*admission.attachment, graph.cost_slot, graph.guess_ns);
 }
 
-void price(const LaunchRequest& request, Admission& admission) {
+void price(LaunchRequest& request, Admission& admission) {
   switch (request.kind) {
     case LaunchKind::kKernel:
       return price_kernel(request, admission);
@@ -136,7 +154,8 @@ bool may_be_held(const LaunchRequest& request, const Admission& admission) {
 void hold(const LaunchRequest& request, Admission& admission) {
   if (!may_be_held(request, admission)) return;
   Attachment& attachment = *admission.attachment;
-  Gate gate(attachment.segment, attachment.streams.used_word(), attachment.reserved_ns);
+  Gate gate(attachment.segment, attachment.streams.used_word(), attachment.reserved_ns,
+            admission.alone);
   LiveEnvironment environment(attachment);
   admission.passage = gate.pass(admission.cost_ns, environment);
 }
@@ -162,44 +181,60 @@ shm::LaunchEntry entry_for(const LaunchRequest& request, const Admission& admiss
   return entry;
 }
 
+// Counts towards the next mark; threads that share a stream may lose a count, which makes a mark
+// come later.
+bool mark_is_due(const Admission& admission) {
+  StreamState& state = admission.attachment->streams.state(admission.slot);
+  const uint32_t unmarked = state.unmarked_launches.load(kRelaxed) + 1;
+  const bool due = unmarked >= admission.mark_every && !shim().captures.any();
+  state.unmarked_launches.store(due ? 0 : unmarked, kRelaxed);
+  return due;
+}
+
 // Returns the slot's submitted cost with this launch.
 uint64_t charge(const Admission& admission) {
   abi::StreamSlot& slot = admission.attachment->streams.slot(admission.slot);
-  if (admission.mark_every == 0) {
-    slot.launches.fetch_add(1, kRelaxed);
-    return slot.submitted_cost_ns.load(kRelaxed);
-  }
-  const uint64_t submitted_ns =
-      slot.submitted_cost_ns.fetch_add(admission.cost_ns, kRelaxed) + admission.cost_ns;
-  const uint64_t launches = slot.launches.fetch_add(1, kRelaxed) + 1;
-  const bool due = admission.cost_ns != 0 && launches % admission.mark_every == 0;
-  if (due && !shim().captures.any()) mark_stream(*admission.attachment, admission.slot);
+  // Threads that share a stream may lose one here; exact counts are the records' business.
+  slot.launches.store(slot.launches.load(kRelaxed) + 1, kRelaxed);
+  if (admission.mark_every == 0) return slot.submitted_cost_ns.load(kRelaxed);
+  const uint64_t submitted_ns = add(slot.submitted_cost_ns, admission.cost_ns, admission.alone);
+  if (admission.cost_ns != 0 && mark_is_due(admission))
+    mark_stream(*admission.attachment, admission.slot);
   return submitted_ns;
 }
 
 }  // namespace
 
-void admit(const HookScope&, const LaunchRequest& request, Admission& admission) {
+void admit(const HookScope&, LaunchRequest& request, Admission& admission) {
   Attachment* attachment = attached();
   if (attachment == nullptr) return;
   abi::Segment& segment = attachment->segment;
-  FastPath& fast = shim().session.fast_path();
-  const uint64_t launches = segment.progress.launches.fetch_add(1, kRelaxed);
-  if (launches >= fast.next_check.load(kRelaxed))
+  const bool alone = launches_alone(*attachment);
+  const uint64_t launches = add(segment.progress.launches, 1, alone) - 1;
+  if (launches >= gacer_fast_path.next_check.load(kRelaxed))
     shim().session.check_daemon(*attachment, launches);
   const Words words(segment.gate);
   if (words.mode == GateMode::kDetached) return shim().session.detach(*attachment);
   if (words.nothing_asked()) return enter_lone_path(*attachment, words);
   if (shim().captures.is_capturing(request.stream)) return count_unregulated(*attachment);
-  admission.slot = slot_of(*attachment, request.stream);
-  if (admission.slot == StreamTable::kNone) return count_unregulated(*attachment);
+  const int slot = slot_of(*attachment, request.stream);
+  if (slot == StreamTable::kNone) return count_unregulated(*attachment);
   admission.attachment = attachment;
-  admission.record = words.record;
+  admission.slot = slot;
+  admission.cost_ns = 0;
+  admission.cost_slot = abi::kNoCostSlot;
   admission.mark_every = words.mark_every;
+  admission.record = words.record;
+  admission.alone = alone;
+  admission.kernel = nullptr;
+  admission.kernel_id = 0;
+  admission.resources = {};
+  admission.passage = {};
+  admission.submit_ns = 0;
   if (words.mark_every != 0) align_counting(*attachment, admission.slot);
   price(request, admission);
   if (words.mode != GateMode::kUngated && !shim().captures.any()) hold(request, admission);
-  if (words.record) admission.submit_ns = monotonic_now_ns();
+  if (words.record) admission.submit_ns = shim().session.clock().now_ns();
 }
 
 void account(const HookScope&, const LaunchRequest& request, const Admission& admission,
@@ -210,7 +245,7 @@ void account(const HookScope&, const LaunchRequest& request, const Admission& ad
     const uint64_t stream_cost_ns = charge(admission);
     if (admission.record &&
         !shm::push_launch(attachment.segment, entry_for(request, admission, stream_cost_ns)))
-      attachment.segment.progress.dropped_records.fetch_add(1, kRelaxed);
+      add(attachment.segment.progress.dropped_records, 1, admission.alone);
   }
   gate.give_back(admission.passage, admission.cost_ns);
 }

@@ -21,53 +21,59 @@
 
 namespace gacer::interpose {
 
-struct LaunchRequest {
-  abi::LaunchKind kind = abi::LaunchKind::kKernel;
+struct LaunchRequest {  // for the lack of initialisers see LaunchShape
+  abi::LaunchKind kind;
   StreamRef stream;
-  uint64_t handle = 0;      // kernel: CUfunction or CUkernel; graph: CUgraphExec
-  LaunchShape shape;        // kernel: without its KernelFacts
-  uint64_t bytes = 0;       // copy, memset
-  bool never_held = false;  // cooperative, cluster
+  uint64_t handle;    // kernel: CUfunction or CUkernel; graph: CUgraphExec
+  LaunchShape shape;  // kernel: its KernelFacts and guess are filled in by admit()
+  uint64_t bytes;     // copy, memset
+  bool never_held;    // cooperative, cluster
 };
 
-// What admit() found and account() needs. Without an attachment there is nothing to account.
+// What admit() found and account() needs. Without an attachment there is nothing to account, and
+// nothing else is set.
 struct Admission {
   Attachment* attachment = nullptr;
-  Passage passage;
-  int slot = StreamTable::kNone;
-  uint32_t cost_ns = 0;
-  uint32_t cost_slot = abi::kNoCostSlot;
-  uint32_t mark_every = 0;  // 0: costs are not counted now
-  bool record = false;
-  uint64_t kernel_id = 0;
-  uint64_t submit_ns = 0;
-  const KernelFacts* kernel = nullptr;
+  int slot;
+  uint32_t cost_ns;
+  uint32_t cost_slot;   // abi::kNoCostSlot: none
+  uint32_t mark_every;  // 0: costs are not counted now
+  bool record;
+  bool alone;                 // one thread makes all launches
+  const KernelFacts* kernel;  // NULL: not a kernel, or one never seen
+  uint64_t kernel_id;
   KernelResources resources;
+  Passage passage;
+  uint64_t submit_ns;
 };
 
-// False: take through_gate(). True: the launch has been counted and may go to the driver at once.
+// True: the launch has been counted and may go to the driver at once, which is loaded. False:
+// through_gate(). Written so that an entry point is a handful of instructions and two jumps: no
+// argument is touched.
 inline bool lone_launch() {
-  FastPath& fast = shim().session.fast_path();
+  FastPath& fast = gacer_fast_path;
   abi::Segment* segment =
       fast.segment.load(std::memory_order_acquire);  // pairs with Session::publish()
   if (segment == nullptr) return false;
   // Pairs with the daemon's release add: words read at this number are still the ones in force.
   const uint64_t seq = segment->gate.gate_seq.load(std::memory_order_acquire);
   if (seq != fast.lone_seq.load(std::memory_order_relaxed)) return false;
-  const uint64_t launches = segment->progress.launches.fetch_add(1, std::memory_order_relaxed);
-  if (launches >= fast.next_check.load(std::memory_order_relaxed)) [[unlikely]]
-    check_daemon_of_lone_launch(launches);
+  std::atomic<uint64_t>& launches = segment->progress.launches;
+  // The daemon's liveness is due to be looked at.
+  if (launches.load(std::memory_order_relaxed) >= fast.next_check.load(std::memory_order_relaxed))
+    return false;
+  launches.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
-void admit(const HookScope& proof, const LaunchRequest& request, Admission& admission);
+void admit(const HookScope& proof, LaunchRequest& request, Admission& admission);
 void account(const HookScope& proof, const LaunchRequest& request, const Admission& admission,
              CUresult result);
 
 // Runs `call` (the driver's own function with the program's own arguments) when the gate lets it;
 // its result is returned unchanged.
 template <typename Call>
-CUresult through_gate(const LaunchRequest& request, const Call& call) {
+CUresult through_gate(LaunchRequest& request, const Call& call) {
   const HookScope scope;
   if (!scope.outermost()) return call();
   Admission admission;

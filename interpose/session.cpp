@@ -73,6 +73,8 @@ bool is_retryable(int code) {
 
 }  // namespace
 
+constinit FastPath gacer_fast_path;
+
 Attachment* Session::ensure() {
   Attachment* attachment = current();
   if (attachment != nullptr) return attachment;
@@ -167,12 +169,12 @@ void Session::connect(const abi::HelloMessage& hello, uint64_t now_ns) {
 }
 
 void Session::publish(Attachment* attachment) {
-  fast_path_.lone_seq.store(FastPath::kNever, kRelaxed);
-  fast_path_.next_check.store(0, kRelaxed);
+  gacer_fast_path.lone_seq.store(FastPath::kNever, kRelaxed);
+  gacer_fast_path.next_check.store(0, kRelaxed);
   check_interval_.store(1, kRelaxed);
   current_.store(attachment, std::memory_order_release);  // pairs with current()
   abi::Segment* segment = attachment != nullptr ? &attachment->segment : nullptr;
-  fast_path_.segment.store(segment, std::memory_order_release);  // pairs with lone_launch()
+  gacer_fast_path.segment.store(segment, std::memory_order_release);  // pairs with lone_launch()
 }
 
 void Session::detach(Attachment& attachment) {
@@ -213,7 +215,8 @@ void Session::check_daemon(Attachment& attachment, uint64_t launches) {
   if (since_ns > kCheckSeldomNs)
     interval = std::max<uint64_t>(interval * kCheckSeldomNs / since_ns, 1);
   check_interval_.store(interval, kRelaxed);
-  fast_path_.next_check.store(launches + interval, kRelaxed);
+  clock_.synchronise();
+  gacer_fast_path.next_check.store(launches + interval, kRelaxed);
   if (attachment.board == nullptr) return;
   const uint64_t beat_ns = attachment.board->heartbeat_ns.load(kRelaxed);
   const bool doubtful = now_ns > beat_ns && now_ns - beat_ns > kHeartbeatDoubtNs;

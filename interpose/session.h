@@ -15,6 +15,7 @@
 
 #include "interpose/attachment.h"
 #include "interpose/kernel_registry.h"
+#include "interpose/launch_clock.h"
 #include "interpose/tenant_config.h"
 
 namespace gacer::interpose {
@@ -25,13 +26,15 @@ inline constexpr uint32_t kAttachTimeoutMs = 1000;
 inline constexpr uint64_t kHeartbeatDoubtNs = 300'000'000;  // older: look at the socket
 inline constexpr uint32_t kMaxAttachments = 256;  // per process: each leaves its segment mapped
 
-// The words that the launch path of a lone tenant reads; see launch_path.h.
+// The words that the launch path of a lone tenant reads; see launch_path.h. One per process, of C
+// linkage since the x86-64 entry points name it in assembly.
 struct alignas(64) FastPath {
   static constexpr uint64_t kNever = UINT64_MAX;
   std::atomic<abi::Segment*> segment{nullptr};  // NULL: detached
   std::atomic<uint64_t> lone_seq{kNever};       // gate_seq at which nothing was asked of us
   std::atomic<uint64_t> next_check{0};          // launches at which check_daemon() is due
 };
+extern "C" FastPath gacer_fast_path;
 
 class Session {
  public:
@@ -49,7 +52,7 @@ class Session {
 
   const TenantConfig& config();
   const DeviceFacts& device() const { return device_; }
-  FastPath& fast_path() { return fast_path_; }
+  const LaunchClock& clock() const { return clock_; }
 
   // Quota requests; one at a time, each bounded by the socket's time-out. False: no answer, now
   // detached.
@@ -90,7 +93,7 @@ class Session {
   std::atomic<uint64_t> check_interval_{1};
   TenantConfig config_;
   DeviceFacts device_;
-  FastPath fast_path_;
+  LaunchClock clock_;
 };
 
 }  // namespace gacer::interpose

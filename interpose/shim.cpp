@@ -24,11 +24,6 @@ void in_fork_child() {
 
 }  // namespace
 
-void check_daemon_of_lone_launch(uint64_t launches) {
-  Session& session = shim().session;
-  if (Attachment* attachment = session.current()) session.check_daemon(*attachment, launches);
-}
-
 Attachment* attached() {
   Session& session = shim().session;
   if (Attachment* attachment = session.current()) return attachment;

@@ -27,9 +27,6 @@ inline Shim& shim() {
   return detail::the_shim;
 }
 
-// Off the lone path: liveness of the daemon.
-void check_daemon_of_lone_launch(uint64_t launches);
-
 // Attaches if due; installs the fork handler on the way. NULL: detached.
 Attachment* attached();
 

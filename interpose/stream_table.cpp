@@ -12,11 +12,6 @@ namespace {
 // Handles are user-space addresses, so numbers with this bit are free for default streams.
 constexpr uint64_t kDefaultStreamBit = 1ULL << 63;
 
-uint64_t this_thread_number() {
-  [[gnu::tls_model("initial-exec")]] static thread_local char marker = 0;
-  return reinterpret_cast<uint64_t>(&marker);
-}
-
 bool is_per_thread(StreamRef stream) {
   return stream.handle == CU_STREAM_PER_THREAD ||
          (stream.handle == nullptr && stream.null_is_per_thread);
@@ -24,23 +19,16 @@ bool is_per_thread(StreamRef stream) {
 
 }  // namespace
 
-uint64_t stream_key(StreamRef stream) {
-  if (!is_default_stream(stream.handle)) return reinterpret_cast<uint64_t>(stream.handle);
+uint64_t this_thread_number() {
+  [[gnu::tls_model("initial-exec")]] static thread_local char marker = 0;
+  return reinterpret_cast<uint64_t>(&marker);
+}
+
+uint64_t default_stream_key(StreamRef stream) {
   CUcontext context = nullptr;
   if (driver().cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return 0;
   const uint64_t thread = is_per_thread(stream) ? this_thread_number() : 0;
   return mix_bits(reinterpret_cast<uint64_t>(context) ^ mix_bits(thread)) | kDefaultStreamBit;
-}
-
-int StreamTable::find(uint64_t key) const {
-  const uint64_t start = mix_bits(key);
-  for (uint32_t i = 0; i < kBuckets; ++i) {
-    const Bucket& bucket = buckets_[(start + i) % kBuckets];
-    const uint64_t found = bucket.key.load(std::memory_order_acquire);  // pairs with insert()
-    if (found == key) return bucket.slot.load(std::memory_order_relaxed);
-    if (found == kFree) return kNone;
-  }
-  return kNone;
 }
 
 int StreamTable::find_or_add(uint64_t key, StreamRef stream, CUcontext context) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "interpose/cuda_api.h"
+#include "interpose/flat_map.h"
 #include "interpose/spin_lock.h"
 #include "runtime/abi/segment_layout.h"
 
@@ -18,12 +19,16 @@ namespace gacer::interpose {
 
 // A stream as the program named it.
 struct StreamRef {
-  CUstream handle = nullptr;
-  bool null_is_per_thread = false;  // called through a _ptsz entry point
+  CUstream handle;
+  bool null_is_per_thread;  // called through a _ptsz entry point
 };
 
 // Asks the driver for the current context where the stream is a default stream. 0: there is none.
-uint64_t stream_key(StreamRef stream);
+inline uint64_t stream_key(StreamRef stream);
+uint64_t default_stream_key(StreamRef stream);
+
+// Unlike that of any other living thread of this process.
+uint64_t this_thread_number();
 
 inline bool is_default_stream(CUstream handle) {
   return handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
@@ -42,10 +47,11 @@ struct EventQueue {
 };
 
 struct StreamState {
-  StreamRef stream;
+  StreamRef stream{};
   CUcontext context = nullptr;
   std::atomic<uint32_t> counting_epoch{0};  // in which submitted_cost_ns was last made to agree
-  SpinLock mark_lock;                       // orders marks of one stream; guards `events`
+  std::atomic<uint32_t> unmarked_launches{0};
+  SpinLock mark_lock;  // orders marks of one stream; guards `events`
   EventQueue events;
 };
 
@@ -87,5 +93,21 @@ class StreamTable {
   Bucket buckets_[kBuckets];
   StreamState states_[abi::kStreamSlots];
 };
+
+inline uint64_t stream_key(StreamRef stream) {
+  return is_default_stream(stream.handle) ? default_stream_key(stream)
+                                          : reinterpret_cast<uint64_t>(stream.handle);
+}
+
+inline int StreamTable::find(uint64_t key) const {
+  const uint64_t start = mix_bits(key);
+  for (uint32_t i = 0; i < kBuckets; ++i) {
+    const Bucket& bucket = buckets_[(start + i) % kBuckets];
+    const uint64_t found = bucket.key.load(std::memory_order_acquire);  // pairs with insert()
+    if (found == key) return bucket.slot.load(std::memory_order_relaxed);
+    if (found == kFree) return kNone;
+  }
+  return kNone;
+}
 
 }  // namespace gacer::interpose

@@ -76,7 +76,7 @@ TEST_F(KernelRegistryTest, given_a_library_kernel_and_its_function_then_they_are
 
 TEST(GuessCost, given_sizes_then_the_guess_grows_from_2_us_and_never_overflows) {
   const DeviceFacts device{100, 2000};
-  LaunchShape shape;
+  LaunchShape shape{};
   const auto guess = [&](uint32_t blocks, uint32_t y, uint32_t threads) {
     shape.grid[0] = blocks;
     shape.grid[1] = shape.grid[2] = y;
@@ -94,7 +94,7 @@ TEST(GuessCost, given_sizes_then_the_guess_grows_from_2_us_and_never_overflows) 
 TEST(KernelRegistryLimits, given_more_shapes_than_slots_then_the_rest_has_a_guess_and_no_slot) {
   static KernelRegistry registry;
   registry.learn_function(test::function_number(1), 1, "many");
-  LaunchShape shape;
+  LaunchShape shape{};
   shape.kernel = registry.find_kernel(0x1000).facts;
   shape.block[0] = shape.block[1] = shape.block[2] = 1;
   shape.grid[1] = shape.grid[2] = 1;

