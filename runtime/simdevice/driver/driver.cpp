@@ -32,10 +32,11 @@ Driver& Driver::get() {
 }
 
 CUresult Driver::init() {
+  // Before the lock, which another thread of the parent may have held.
+  if (state_.load(std::memory_order_acquire) == State::kForked) return CUDA_ERROR_NOT_INITIALIZED;
   const std::lock_guard lock(init_mutex_);
   const State state = state_.load(std::memory_order_acquire);  // pairs with the stores below
   if (state == State::kReady) return CUDA_SUCCESS;
-  if (state == State::kForked) return CUDA_ERROR_NOT_INITIALIZED;
   if (state == State::kNew) init_error_ = connect();
   state_.store(init_error_ == CUDA_SUCCESS ? State::kReady : State::kFailed,
                std::memory_order_release);

@@ -111,6 +111,19 @@ CUresult instantiate(const Graph& graph, std::shared_ptr<GraphExec>& out, const 
   return CUDA_SUCCESS;
 }
 
+std::shared_ptr<Graph> graph_of(GraphExec& exec) {
+  const std::lock_guard lock(exec.mutex);
+  auto graph = std::make_shared<Graph>();
+  for (const GraphExec::Node& node : exec.nodes) {
+    std::vector<GraphNode*> before;
+    for (const size_t dependency : node.dependencies)
+      before.push_back(graph->nodes[dependency].get());
+    Work work = node.child != nullptr ? Work(ChildGraphWork{graph_of(*node.child)}) : node.work;
+    graph->add(node.enabled ? std::move(work) : Work(EmptyWork{}), before);
+  }
+  return graph;
+}
+
 CUgraphExecUpdateResult update_exec(GraphExec& exec, const Graph& graph, const GraphNode*& bad) {
   const std::lock_guard lock(exec.mutex);
   Pairing pairing;

@@ -35,6 +35,9 @@ struct GraphExec {
 // CUDA_ERROR_INVALID_VALUE: a cycle (`bad`: a node on it).
 CUresult instantiate(const Graph& graph, std::shared_ptr<GraphExec>& out, const GraphNode*& bad);
 
+// A graph of the same nodes, for a launch that is captured.
+std::shared_ptr<Graph> graph_of(GraphExec& exec);
+
 // Takes the parameters of an identically built graph. CU_GRAPH_EXEC_UPDATE_SUCCESS, or why not and
 // where.
 CUgraphExecUpdateResult update_exec(GraphExec& exec, const Graph& graph, const GraphNode*& bad);

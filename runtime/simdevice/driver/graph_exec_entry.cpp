@@ -54,7 +54,11 @@ CUresult launch(CUstream stream_handle, CUgraphExec handle) {
   std::shared_ptr<GraphExec> exec;
   SIM_TRY(resolve_stream(stream_handle, stream));
   SIM_TRY(find_exec(handle, exec));
-  if (captures_active()) SIM_TRY(refuse_on_capturing(*stream));
+  if (captures_active()) {
+    bool captured = false;
+    SIM_TRY(capture_work(stream, ChildGraphWork{graph_of(*exec)}, captured));
+    if (captured) return CUDA_SUCCESS;
+  }
   return launch_exec(*exec, stream);
 }
 

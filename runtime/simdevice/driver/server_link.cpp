@@ -125,7 +125,10 @@ Status ServerLink::map_page(const UniqueFd& fd) {
 
 CUresult ServerLink::sticky_error() const {
   // Pairs with the server's release after it has written error_text.
-  return static_cast<CUresult>(page_->sticky_error.load(std::memory_order_acquire));
+  const auto error = static_cast<CUresult>(page_->sticky_error.load(std::memory_order_acquire));
+  if (error != CUDA_SUCCESS && !sticky_reported_.exchange(true, std::memory_order_relaxed))
+    sim_log(LogLevel::kWarn, "%.*s", static_cast<int>(sizeof page_->error_text), page_->error_text);
+  return error;
 }
 
 bool ServerLink::send_packet(const void* message, size_t bytes, int fd) {

@@ -59,7 +59,8 @@ class ServerLink {
 
   // True until the server is gone.
   bool alive() const { return !dead_.load(std::memory_order_relaxed); }
-  // The error that ended all contexts of this process (illegal address, ...) or CUDA_SUCCESS.
+  // The error that ended all contexts of this process (illegal address, ...) or CUDA_SUCCESS. What
+  // faulted is logged once.
   CUresult sticky_error() const;
 
   // Sends `message` and waits for its reply. Thread-safe.
@@ -110,6 +111,7 @@ class ServerLink {
   UniqueFd socket_;
   simdevice::ClientPage* page_ = nullptr;
   std::atomic<bool> dead_{false};
+  mutable std::atomic<bool> sticky_reported_{false};
   std::mutex send_mutex_;
   std::mutex receive_mutex_;  // guards all below
   std::condition_variable received_;

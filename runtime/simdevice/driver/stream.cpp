@@ -28,6 +28,8 @@ struct ThreadStreams {
   std::vector<Entry> entries;
 
   ~ThreadStreams() {
+    if (Driver::get().ready() != CUDA_SUCCESS)
+      return;  // in a fork child a lock may be held for ever
     for (const Entry& entry : entries)
       if (const auto context = entry.context.lock(); context != nullptr && !context->closed())
         end_stream(*entry.stream);

@@ -298,6 +298,23 @@ TEST_F(GraphTest, ChildGraphsAndClonesRun) {
   EXPECT_EQ(read_ints(data, 1)[0], 2);
 }
 
+TEST_F(GraphTest, ALaunchWhileCapturingBecomesAChildGraph) {
+  CUdeviceptr data = allocate_ints({0});
+  CUgraph graph = nullptr, outer = nullptr;
+  CU_OK(cuGraphCreate(&graph, 0));
+  add_kernel(graph, {add_kernel(graph, {}, data)}, data);
+  CUgraphExec exec = instantiate(graph);
+  CU_OK(cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  CU_OK(cuGraphLaunch(exec, stream_));
+  CU_OK(add_one(data, 1, stream_));
+  CU_OK(cuStreamEndCapture(stream_, &outer));
+  EXPECT_EQ(node_count(outer), 2U);
+  EXPECT_EQ(read_ints(data, 1)[0], 0);
+  CU_OK(cuGraphLaunch(instantiate(outer), stream_));
+  CU_OK(cuStreamSynchronize(stream_));
+  EXPECT_EQ(read_ints(data, 1)[0], 3);
+}
+
 TEST_F(GraphTest, LaunchesOnTwoStreamsDoNotOverlap) {
   CUdeviceptr data = allocate_ints({0});
   CUgraph graph = nullptr;

@@ -233,6 +233,10 @@ TEST_F(LaunchTest, ManagedMemoryIsSharedBothWays) {
   unsigned managed = 0;
   CU_OK(cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address));
   EXPECT_EQ(managed, 1U);
+  CUmemLocation device{};
+  device.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CU_OK(cuMemPrefetchAsync(address, 400, device, 0, nullptr));
+  CU_IS(CUDA_ERROR_INVALID_VALUE, cuMemPrefetchAsync(address, 401, device, 0, nullptr));
   CU_OK(cuMemFree(address));
 }
 

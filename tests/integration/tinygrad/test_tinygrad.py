@@ -8,6 +8,7 @@
 import os
 import pathlib
 import sys
+import time
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent / "support"))
@@ -54,8 +55,14 @@ def colocated(stage):
     tenants = [("net", "latency", "resnet18"), ("text", "batch", "transformer")]
     processes = [stage.start(*stage.run_command(name, tenant_class), *run_command(model), **environment)
                  for name, tenant_class, model in tenants]
+    seen = set()
+    while any(process.alive() for process in processes):
+        seen |= {name for name, _, _ in tenants if stage.tenant(name)}
+        time.sleep(0.5)
     for process, (name, _, _) in zip(processes, tenants):
         expect_success(process, f"tenant {name}")
+    if len(seen) != len(tenants):
+        raise AssertionError(f"gacerd knew only {sorted(seen)}: the client ran beside it")
 
 
 def main():
