@@ -39,12 +39,25 @@ bool is_a_shim(void* handle) {
   return dlsym(handle, "gacer_shim_version") != nullptr;
 }
 
+// Of the C library itself: another preload's dlopen, such as a second shim's, may lead elsewhere.
+// Interposers have no symbol versions, so asking for a version passes them by.
+DlopenFunction libc_dlopen() {
+  for (const char* version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"}) {
+    void* address = dlvsym(RTLD_NEXT, "dlopen", version);
+    if (address == nullptr) continue;
+    DlopenFunction function = nullptr;
+    memcpy(&function, &address, sizeof function);
+    return function;
+  }
+  return real_dlopen();
+}
+
 bool try_candidate(void* context, const char* path) {
   auto& search = *static_cast<Search*>(context);
   struct stat info {};
   if (stat(path, &info) != 0) return false;
   if (info.st_dev == search.own_device && info.st_ino == search.own_inode) return false;
-  void* handle = real_dlopen()(path, RTLD_NOW | RTLD_LOCAL);
+  void* handle = libc_dlopen()(path, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     log_line(LogLevel::kInfo, "gacer", "cannot open driver %s: %s", path, dlerror());
     return false;

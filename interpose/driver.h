@@ -29,7 +29,8 @@ inline const DriverTable& driver() {
 void* driver_symbol(const char* symbol);
 bool driver_found();
 
-// dlopen of the next object in the loader's search order, past our own.
+// dlopen of the next object in the loader's search order, past our own: what the program's calls go
+// on to.
 using DlopenFunction = void* (*)(const char* file, int mode);
 DlopenFunction real_dlopen();
 

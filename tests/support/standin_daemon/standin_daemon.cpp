@@ -67,7 +67,12 @@ void StandInDaemon::stop() {
   stopping_ = true;
   if (thread_.joinable()) thread_.join();
   listener_.reset();
-  for (auto& client : clients_) client->socket.reset();
+  for (auto& client : clients_) {
+    // What was sent before the end still counts.
+    if (!client->gone && client->socket.valid()) hear(*client);
+    drain(*client);
+    client->socket.reset();
+  }
   ignored_.clear();
 }
 

@@ -111,6 +111,7 @@ int main(int argc, char** argv) {
   char byte = 0;
   while (read(STDIN_FILENO, &byte, 1) > 0) {
   }
+  daemon.stop();
   report(daemon);
   return 0;
 }
