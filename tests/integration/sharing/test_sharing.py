@@ -121,7 +121,7 @@ class QuotaTest(unittest.TestCase):
 
     def test_a_tenant_over_its_quota_gets_out_of_memory_and_nothing_else(self):
         process = self.stage.model("resnet18", *short(1), os.devnull,
-                                   wrapper=self.stage.run_command("small", "batch", "--mem", "1M"))
+                                   wrapper=self.stage.run_command("small", "batch", "--mem", "64K"))
         self.assertEqual(process.wait(), 1)
         self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", process.text())
         self.assertEqual(len([line for line in process.text().splitlines() if line]), 1, process.text())
