@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -16,6 +17,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/clock.h"
@@ -23,6 +26,7 @@
 namespace gacer::simdriver {
 namespace {
 
+constexpr int kLifelineFd = 3;
 constexpr uint64_t kStartLimitNs = 10'000'000'000;
 
 Error system_error(const std::string& what) {
@@ -91,8 +95,8 @@ void add_options(ServerCommand& command, const std::string& socket_path) {
   add_option(command, "--time-scale", "SIMGPU_TIME_SCALE");
   add_option(command, "--exec", "SIMGPU_EXEC");
   add_option(command, "--threads", "SIMGPU_THREADS");
-  add_option(command, "--timeline", "SIMGPU_TIMELINE");
   add_option(command, "--linger-s", "SIMGPU_LINGER_S");
+  add_option(command, "--timeline", "SIMGPU_TIMELINE");
   if (command.arguments[command.arguments.size() - 2] == "--timeline")
     command.arguments.back() = absolute_output(command.arguments.back());
 }
@@ -132,14 +136,17 @@ void reset_signals() {
   for (int number = 1; number < 32; ++number) signal(number, SIG_DFL);
 }
 
-[[noreturn]] void run_server(ServerCommand& command) {
+// `lifeline` stays open in the server: whoever holds the other end sees it end.
+[[noreturn]] void run_server(ServerCommand& command, int lifeline) {
   reset_signals();
   const int in = open("/dev/null", O_RDONLY);
   const int out = open(command.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   dup2(in, 0);
   dup2(out < 0 ? in : out, 1);
   dup2(out < 0 ? in : out, 2);
-  syscall(SYS_close_range, 3U, ~0U, 0U);
+  dup2(lifeline, kLifelineFd);
+  fcntl(kLifelineFd, F_SETFD, 0);  // dup2 onto itself keeps close-on-exec
+  syscall(SYS_close_range, static_cast<unsigned>(kLifelineFd) + 1, ~0U, 0U);
   [[maybe_unused]] const int moved = chdir("/");
   execve(command.program.c_str(), command.argument_pointers.data(),
          command.environment_pointers.data());
@@ -148,29 +155,49 @@ void reset_signals() {
 
 // Two forks so that the server is nobody's child. _Fork: no atfork handlers of the host program
 // run.
-Status spawn(ServerCommand& command) {
+Result<UniqueFd> spawn(ServerCommand& command) {
   if (access(command.program.c_str(), X_OK) != 0)
     return system_error("cannot run the device server " + command.program +
                         " (SIMGPU_SERVER names it)");
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot start the device server");
+  UniqueFd watch(ends[0]);
+  const UniqueFd lifeline(ends[1]);
   const pid_t child = _Fork();
   if (child < 0) return system_error("cannot start the device server");
   if (child == 0) {
     setsid();
     const pid_t grandchild = _Fork();
-    if (grandchild == 0) run_server(command);
+    if (grandchild == 0) run_server(command, lifeline.get());
     _exit(grandchild < 0 ? 1 : 0);
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  return {};
+  return {std::move(watch)};
 }
 
-Result<UniqueFd> wait_for_server(const std::string& socket_path, const std::string& log_path) {
+bool ended(const UniqueFd& watch) {
+  pollfd state{watch.get(), POLLIN, 0};
+  return poll(&state, 1, 0) > 0 && (state.revents & POLLHUP) != 0;
+}
+
+// The newest complaint in the server's log; usage lines that follow it say nothing.
+std::string last_complaint(const std::string& path) {
+  std::ifstream log(path);
+  std::string line, last;
+  while (std::getline(log, line))
+    if (line.starts_with("simgpu-server: ")) last = line;
+  return last.empty() ? "see " + path : last;
+}
+
+Result<UniqueFd> wait_for_server(const UniqueFd& watch, const std::string& socket_path,
+                                 const std::string& log_path) {
   const uint64_t give_up_ns = monotonic_now_ns() + kStartLimitNs;
   for (;;) {
     auto fd = try_connect(socket_path);
     if (fd.ok()) return fd;
+    if (ended(watch)) return Error{ECHILD, "the device server ended: " + last_complaint(log_path)};
     if (monotonic_now_ns() > give_up_ns)
       return Error{fd.error().code, "the device server does not answer: " + fd.error().message +
                                         "; see " + log_path};
@@ -211,8 +238,9 @@ Result<UniqueFd> connect_to_server() {
   if (auto fd = try_connect(socket_path); fd.ok()) return fd;
   ServerCommand command;
   make_command(directory, command);
-  if (const Status started = spawn(command); !started.ok()) return started.error();
-  return wait_for_server(socket_path, command.log_path);
+  const Result<UniqueFd> watch = spawn(command);
+  if (!watch.ok()) return watch.error();
+  return wait_for_server(*watch, socket_path, command.log_path);
 }
 
 }  // namespace gacer::simdriver
