@@ -45,7 +45,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "simgpu-server: %s\n%s", options.error().message.c_str(), kServerUsage);
     return 2;
   }
-  ::close_range(3, ~0U, 0);
+  // Descriptor 3 is the lifeline by which the starting driver sees this process end.
+  ::close_range(4, ~0U, 0);
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGHUP, SIG_IGN);
   ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
@@ -56,8 +57,8 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (!options->foreground) leave_the_client();
-  // Only this thread, which keeps the model's time: the block pool may wait for the tenants' cores. Refused without
-  // privilege, which costs precision only.
+  // Only this thread, which keeps the model's time: the block pool may wait for the tenants' cores.
+  // Refused without privilege, which costs precision only.
   (void)::setpriority(PRIO_PROCESS, 0, -10);
   return (*server)->run();
 }
