@@ -28,7 +28,7 @@ std::string memory(const json& tenant) {
 }
 
 std::string gate(const json& gate) {
-  const std::string mode = gate.at("mode");
+  std::string mode = gate.at("mode");
   if (mode == "window") return fmt::format("window {} us", gate.at("window_us").get<uint64_t>());
   if (mode == "closed") return "closed: " + gate.at("reason").get<std::string>();
   return mode;

@@ -48,6 +48,7 @@ std::vector<std::string> daemon_words(const std::string& socket_path, const std:
 
 std::vector<char*> argv_of(std::vector<std::string>& words) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   return argv;

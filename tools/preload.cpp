@@ -29,7 +29,7 @@ std::string executable_folder() {
 }
 
 std::string find_shim() {
-  const std::string path = shim_candidate().string();
+  std::string path = shim_candidate().string();
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored))
     throw ToolError(kExitRefused,

@@ -12,6 +12,7 @@ namespace gacer::tools {
 namespace {
 
 constexpr double kMaxBytes = 1152921504606846976.0;  // 2^60
+constexpr const char* kUnitNames[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 constexpr std::string_view kUnits = "bkmgt";
 
 std::string lower(std::string_view text) {
@@ -48,11 +49,10 @@ Result<uint64_t> parse_size(std::string_view text) {
 std::string format_size(uint64_t bytes) {
   if (bytes == 0) return "0";
   if (bytes < 1024) return fmt::format("{} B", bytes);
-  constexpr const char* kNames[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = static_cast<double>(bytes) / 1024.0;
   size_t unit = 0;
   for (; value >= 1024.0; ++unit) value /= 1024.0;
-  return fmt::format("{:.1f} {}", value, kNames[unit]);
+  return fmt::format("{:.1f} {}", value, kUnitNames[unit]);
 }
 
 }  // namespace gacer::tools

@@ -43,7 +43,7 @@ enum GateFlags : uint32_t {
   X(kDaemonGone, 5, "daemon-gone", "released because the daemon is gone")
 
 enum class Reason : uint32_t {
-#define GACER_ENUM(name, value, text, help) name = value,
+#define GACER_ENUM(name, value, text, help) name = (value),
   GACER_REASONS(GACER_ENUM)
 #undef GACER_ENUM
 };

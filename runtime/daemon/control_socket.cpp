@@ -97,7 +97,7 @@ Result<ControlSocket> ControlSocket::open(const std::string& path) {
 
 Status ControlSocket::bind_and_listen() {
   const sockaddr_un address = address_of(path_).value();
-  if (const Status removed = remove_stale(path_, address); !removed) return removed;
+  if (Status removed = remove_stale(path_, address); !removed) return removed;
   UniqueFd listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.valid()) return os_error("control socket");
   // Before bind: the file then never exists with a wider mode, whatever the umask.

@@ -64,7 +64,7 @@ Daemon::Daemon(ControlSocket control, EpollSet epoll, std::unique_ptr<TenantTabl
 Status Daemon::start() {
   stop_event_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stop_event_.valid()) return Error{errno, std::string("eventfd: ") + strerror(errno)};
-  if (const Status added = epoll_.add(stop_event_.get(), kStopKey); !added) return added;
+  if (Status added = epoll_.add(stop_event_.get(), kStopKey); !added) return added;
   return epoll_.add(control_->fd(), kListenerKey);
 }
 
@@ -135,7 +135,8 @@ void Daemon::refuse_for_lack_of_fds() {
   log_line(LogLevel::kError, "gacerd", "out of file descriptors with %zu peers: raise ulimit -n",
            sessions_.size());
   spare_fd_.reset();
-  UniqueFd(accept4(control_->fd(), nullptr, nullptr, SOCK_CLOEXEC));
+  const int refused = accept4(control_->fd(), nullptr, nullptr, SOCK_CLOEXEC);
+  if (refused >= 0) close(refused);
   spare_fd_ = open_spare();
 }
 

@@ -51,7 +51,7 @@ Status check_numbers(const abi::HelloMessage& hello) {
       {"blocks_per_sm", hello.blocks_per_sm, 0, kMaxBlocksPerSm},
   };
   for (const auto& row : rows)
-    if (const Status in_range = check_range(row.field, row.value, row.low, row.high); !in_range)
+    if (Status in_range = check_range(row.field, row.value, row.low, row.high); !in_range)
       return in_range;
   return {};
 }

@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kExitUsage = 2;
 constexpr int kExitRefused = 4;
+constexpr int kNice = -10;
 
 struct Options {
   std::string socket_path = default_socket_path();
@@ -52,7 +53,6 @@ void raise_fd_limit() {
 
 // On a busy machine a late round is a late gate. Needs a privilege; without it the default must do.
 void ask_for_the_cpu() {
-  constexpr int kNice = -10;
   setpriority(PRIO_PROCESS, 0, kNice);
 }
 
@@ -146,7 +146,7 @@ void declare(CLI::App& app, Options& options) {
       ->group("");
 }
 
-int run(int argc, char** argv) {
+int parse_and_serve(int argc, char** argv) {
   CLI::App app("gacerd: the GPU sharing regulator. Runs in the foreground until SIGTERM.",
                "gacerd");
   Options options;
@@ -158,6 +158,17 @@ int run(int argc, char** argv) {
     return code == 0 ? 0 : kExitUsage;
   }
   return serve(options);
+}
+
+int run(int argc, char** argv) noexcept {
+  try {
+    return parse_and_serve(argc, argv);
+  } catch (const std::exception& error) {  // out of memory: nothing else here throws
+    fputs("gacerd: ", stderr);
+    fputs(error.what(), stderr);
+    fputs("\n", stderr);
+    return kExitRefused;
+  }
 }
 
 }  // namespace

@@ -140,13 +140,13 @@ void TenantTable::new_generation() {
 }
 
 Status TenantTable::set_policy(std::string_view name) {
-  const Status done = core_->set_policy(name);
+  Status done = core_->set_policy(name);
   if (done) new_generation();
   return done;
 }
 
 Status TenantTable::tune(std::string_view key, std::string_view value) {
-  const Status done = core_->tune(key, value);
+  Status done = core_->tune(key, value);
   if (done) new_generation();
   return done;
 }

@@ -153,7 +153,7 @@ Status check_header(const void* data, size_t bytes) {
 }
 
 Status check_message(const void* data, size_t bytes, abi::MessageType type, size_t expected_bytes) {
-  if (const Status header_ok = check_header(data, bytes); !header_ok) return header_ok;
+  if (Status header_ok = check_header(data, bytes); !header_ok) return header_ok;
   abi::MessageHeader header{};
   memcpy(&header, data, sizeof header);
   if (header.type != static_cast<uint16_t>(type))

@@ -54,7 +54,7 @@ Status check_segment(const MemorySegment& memory) {
   if (memory.bytes() != sizeof(abi::Segment))
     return Error{EPROTO, "shared segment: unexpected size"};
   const auto& header = *static_cast<const abi::SegmentHeader*>(memory.data());
-  if (const Status ready = check_ready(header.version); !ready) return ready;
+  if (Status ready = check_ready(header.version); !ready) return ready;
   if (header.magic != abi::kSegmentMagic) return Error{EPROTO, "shared segment: foreign magic"};
   return check_shape(header, memory.bytes());
 }
@@ -62,7 +62,7 @@ Status check_segment(const MemorySegment& memory) {
 Status check_board(const MemorySegment& memory) {
   if (memory.bytes() != sizeof(abi::Board)) return Error{EPROTO, "shared board: unexpected size"};
   const auto& board = *static_cast<const abi::Board*>(memory.data());
-  if (const Status ready = check_ready(board.version); !ready) return ready;
+  if (Status ready = check_ready(board.version); !ready) return ready;
   if (board.magic != abi::kBoardMagic) return Error{EPROTO, "shared board: foreign magic"};
   return {};
 }

@@ -46,7 +46,7 @@ bool is_refusal(const Reply& reply, size_t bytes) {
 }
 
 Status check_welcome(const Reply& reply, const Packet& packet) {
-  const Status header =
+  Status header =
       check_message(&reply, packet.bytes, abi::MessageType::kWelcome, sizeof(abi::WelcomeMessage));
   if (!header) return header;
   if (packet.fd_count != 2) return Error{EPROTO, "control message: welcome without its segments"};
@@ -62,8 +62,8 @@ Status map_segments(Packet& packet, Attachment& attachment) {
   if (!segment) return segment.error();
   auto board = MemorySegment::open(std::move(packet.fds[1]), sizeof(abi::Board), Access::kReadOnly);
   if (!board) return board.error();
-  if (const Status checked = check_segment(*segment); !checked) return checked;
-  if (const Status checked = check_board(*board); !checked) return checked;
+  if (Status checked = check_segment(*segment); !checked) return checked;
+  if (Status checked = check_board(*board); !checked) return checked;
   attachment.segment_memory = std::move(segment).value();
   attachment.board_memory = std::move(board).value();
   attachment.segment_memory.close_fd();
