@@ -57,7 +57,7 @@ class BlockRun {
   bool count(const FunctionCode& fn, uint32_t block, uint32_t mask) {
     Tally& tally = tallies_[fn.first_counter + block];
     ++tally.runs;
-    tally.lanes += static_cast<uint64_t>(__builtin_popcount(mask));
+    tally.lanes += mask == ~0u ? kLanes : static_cast<uint64_t>(__builtin_popcount(mask));
     issued_ += fn.blocks[block].issued;
     return issued_ <= budget_;
   }

@@ -187,9 +187,9 @@ bool access(Warp& warp, const Insn& in, uint32_t mask, uint32_t count, bool is_s
 
 void lane_addresses(Warp& warp, Ref base, bool wide, int64_t offset, uint32_t step, uint32_t mask,
                     LaneAddresses& out) {
-  const MemoryTable& table = memory_table();
-  out.summary = (wide ? table.summarise64 : table.summarise32)(warp.lanes<void>(base), offset, step,
-                                                               mask, out.at);
+  const MemoryTable& table = warp.memory();
+  (wide ? table.summarise64 : table.summarise32)(warp.lanes<void>(base), offset, step, mask, out.at,
+                                                 &out.summary);
 }
 
 MemSpace narrow(uint64_t& address) {

@@ -46,8 +46,14 @@ std::optional<SpecialInfo> special_from(std::string_view spelling) {
   return std::nullopt;
 }
 
-void Warp::fill_specials() {
-  special_.resize(static_cast<size_t>(Special::kCount));
+bool Warp::SpecialKey::operator==(const SpecialKey& o) const {
+  return shape.grid == o.shape.grid && shape.block == o.shape.block &&
+         shape.dynamic_smem_bytes == o.shape.dynamic_smem_bytes && used == o.used &&
+         shared_bytes == o.shared_bytes && first_thread == o.first_thread;
+}
+
+void Warp::fill_special(const SpecialInfo& info) {
+  const uint32_t slot = static_cast<uint32_t>(info.id);
   const LaunchContext& launch = block_->launch();
   const SpecialSource from{launch.shape,
                            block_->coords(),
@@ -55,17 +61,28 @@ void Warp::fill_specials() {
                            first_thread_,
                            static_cast<uint32_t>(block_->shared_bytes()),
                            launch.shape.dynamic_smem_bytes};
-  for (const auto& info : kSpecials) {
-    const uint32_t slot = static_cast<uint32_t>(info.id);
-    if ((launch.code->special_used >> slot & 1) == 0) continue;
-    for (uint32_t lane = 0; lane < kLanes; ++lane) {
-      const uint64_t value = special_value(info.id, from, lane);
-      if (info.bits == 64) {
-        reinterpret_cast<uint64_t*>(special_[slot].bytes)[lane] = value;
-      } else {
-        reinterpret_cast<uint32_t*>(special_[slot].bytes)[lane] = static_cast<uint32_t>(value);
-      }
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    const uint64_t value = special_value(info.id, from, lane);
+    if (info.bits == 64) {
+      reinterpret_cast<uint64_t*>(special_[slot].bytes)[lane] = value;
+    } else {
+      reinterpret_cast<uint32_t*>(special_[slot].bytes)[lane] = static_cast<uint32_t>(value);
     }
+  }
+}
+
+void Warp::fill_specials() {
+  special_.resize(static_cast<size_t>(Special::kCount));
+  const LaunchContext& launch = block_->launch();
+  const SpecialKey key{launch.shape, launch.code->special_used, block_->shared_bytes(),
+                       first_thread_};
+  const bool known = key == special_key_;
+  special_key_ = key;
+  for (const auto& info : kSpecials) {
+    const bool is_used = (launch.code->special_used >> static_cast<uint32_t>(info.id) & 1) != 0;
+    const bool changes =
+        info.id == Special::kCtaidX || info.id == Special::kCtaidY || info.id == Special::kCtaidZ;
+    if (is_used && (changes || !known)) fill_special(info);
   }
 }
 

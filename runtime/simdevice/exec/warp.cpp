@@ -134,7 +134,7 @@ void Warp::run_lane(const Insn& in, uint32_t mask) {
   }
   LaneScratch scratch;
   in.lane(scratch.bytes, a, b, c, e);
-  const MemoryTable& table = memory_table();
+  const MemoryTable& table = *memory_;
   (in.dst_bits == 32   ? table.blend32
    : in.dst_bits == 64 ? table.blend64
                        : table.blend16)(d, scratch.bytes, mask);

@@ -25,6 +25,8 @@
 
 namespace gacer::simdevice {
 
+struct SpecialInfo;
+
 struct Frame {
   const FunctionCode* code = nullptr;
   uint32_t regs = 0;   // byte offset of the frame's registers in the warp's
@@ -66,6 +68,7 @@ class Warp {
   void release_barrier(uint32_t barrier);
 
   BlockRun& block() { return *block_; }
+  const MemoryTable& memory() const { return *memory_; }
   template <typename T>
   T* lanes(Ref ref) {
     return reinterpret_cast<T*>(banks_[static_cast<uint32_t>(ref.bank())] + ref.offset());
@@ -133,8 +136,10 @@ class Warp {
   void set_current(int32_t index);
   bool grow_for(const Frame& frame);
   void fill_specials();
+  void fill_special(const SpecialInfo& info);
 
   BlockRun* block_ = nullptr;
+  const MemoryTable* memory_ = &memory_table();
   std::array<uint8_t*, 3> banks_{};
   uint32_t live_ = 0;
   uint32_t first_thread_ = 0;
@@ -151,6 +156,15 @@ class Warp {
   uint64_t global_loads_ = 0;
   std::vector<LaneScratch> regs_;
   std::vector<LaneScratch> special_;
+  // What special_ was filled for; only the block's coordinates change from block to block.
+  struct SpecialKey {
+    LaunchShape shape;
+    uint64_t used = 0;
+    uint64_t shared_bytes = 0;
+    uint32_t first_thread = ~0u;
+    bool operator==(const SpecialKey&) const;
+  };
+  SpecialKey special_key_;
   std::vector<uint8_t> local_;
   uint32_t local_bytes_ = 0;  // per thread
 };

@@ -118,7 +118,7 @@ bool shuffle_handler(Warp& warp, const Insn& in, uint32_t mask) {
     result[lane] = from[s.lane];
     valid |= static_cast<uint32_t>(s.valid) << lane;
   }
-  memory_table().blend32(warp.lanes<void>(in.dst), result, mask);
+  warp.memory().blend32(warp.lanes<void>(in.dst), result, mask);
   if (in.dst2.used()) write_predicate(warp, in.dst2, valid, mask);
   return true;
 }

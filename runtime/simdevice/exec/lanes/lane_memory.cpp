@@ -8,26 +8,46 @@
 namespace gacer::simdevice {
 namespace {
 
-template <typename T>
-AddressSummary summarise(const void* reg, int64_t offset, uint32_t step, uint32_t mask,
-                         uint64_t* out) {
-  const T* in = static_cast<const T*>(reg);
-  GACER_EACH_LANE(kLanes)
-  out[i] = sizeof(T) == 4 ? static_cast<uint32_t>(in[i] + static_cast<T>(offset))
-                          : in[i] + static_cast<uint64_t>(offset);
+// The common cases first, for whole warps: side by side, or all the same.
+bool summarise_simply(const uint64_t* at, uint32_t shift, AddressSummary& out) {
+  const uint64_t origin = at[0];
+  uint64_t apart = 0, uneven = 0;
+  GACER_EACH_LANE(kLanes) {
+    apart |= at[i] ^ origin;
+    uneven |= at[i] ^ (origin + (static_cast<uint64_t>(i) << shift));
+  }
+  if (apart != 0 && uneven != 0) return false;
+  const uint64_t last = apart == 0 ? origin : origin + (uint64_t{kLanes - 1} << shift);
+  // Multiples of the step do not change the bits below it.
+  out = {origin, last, origin, apart != 0, origin};
+  return last >= origin;
+}
+
+AddressSummary summarise_all(const uint64_t* at, uint32_t shift, uint32_t mask) {
   const int first = __builtin_ctz(mask);
-  const uint64_t origin = out[first] - static_cast<uint64_t>(first) * step;
+  const uint64_t origin = at[first] - (static_cast<uint64_t>(first) << shift);
   uint64_t bad = 0, least = ~uint64_t{0}, greatest = 0, or_all = 0;
-  for (int i = 0; i < kLanes; ++i) {
+  GACER_EACH_LANE(kLanes) {
     const uint64_t active = 0 - static_cast<uint64_t>((mask >> i) & 1u);
-    const uint64_t value = out[i];
-    bad |= (value ^ (origin + static_cast<uint64_t>(i) * step)) & active;
+    const uint64_t value = at[i];
+    bad |= (value ^ (origin + (static_cast<uint64_t>(i) << shift))) & active;
     const uint64_t low = value | ~active, high = value & active;
     least = low < least ? low : least;
     greatest = high > greatest ? high : greatest;
     or_all |= high;
   }
   return {least, greatest, or_all, bad == 0, origin};
+}
+
+template <typename T>
+void summarise(const void* reg, int64_t offset, uint32_t step, uint32_t mask, uint64_t* at,
+               AddressSummary* out) {
+  const T* in = static_cast<const T*>(reg);
+  const T add = static_cast<T>(offset);
+  GACER_EACH_LANE(kLanes) at[i] = static_cast<T>(in[i] + add);
+  // Not multiplied by the step: 64-bit vector products are slow.
+  const uint32_t shift = static_cast<uint32_t>(__builtin_ctz(step));
+  if (mask != ~0u || !summarise_simply(at, shift, *out)) *out = summarise_all(at, shift, mask);
 }
 
 // The element type as memory has it, and as it lies in a register.

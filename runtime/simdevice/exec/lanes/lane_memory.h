@@ -10,14 +10,15 @@ namespace gacer::simdevice {
 
 struct AddressSummary {
   uint64_t least = 0, greatest = 0;  // of the active lanes
-  uint64_t or_all = 0;               // of the active lanes: low bits show misalignment
+  uint64_t or_all = 0;               // of the active lanes: its bits below `step` show misalignment
   bool contiguous = false;           // active lane i is at first + i * step
   uint64_t origin = 0;               // contiguous: where lane 0 is or would be
 };
 
-// out[i] = register lane i + offset, for all lanes; the summary is of the lanes in `mask` (not 0).
-using SummariseFn = AddressSummary (*)(const void* reg, int64_t offset, uint32_t step,
-                                       uint32_t mask, uint64_t* out);
+// at[i] = register lane i + offset, for all lanes; the summary is of the lanes in `mask` (not 0).
+// `step` is a power of two.
+using SummariseFn = void (*)(const void* reg, int64_t offset, uint32_t step, uint32_t mask,
+                             uint64_t* at, AddressSummary* summary);
 
 // Element types in memory and in registers: one row for each pair that PTX allows.
 struct MemoryOps {

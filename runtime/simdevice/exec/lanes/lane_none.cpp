@@ -19,7 +19,11 @@ const MemoryTable* memory_table_avx512() {
   return nullptr;
 }
 // Never chosen: the tables above are missing.
-void matrix_multiply_avx2(const MatrixJob& job) { matrix_multiply_baseline(job); }
-void matrix_multiply_avx512(const MatrixJob& job) { matrix_multiply_baseline(job); }
+void matrix_multiply_avx2(const MatrixJob& job) {
+  matrix_multiply_baseline(job);
+}
+void matrix_multiply_avx512(const MatrixJob& job) {
+  matrix_multiply_baseline(job);
+}
 
 }  // namespace gacer::simdevice

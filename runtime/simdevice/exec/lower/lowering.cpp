@@ -34,7 +34,7 @@ Status FunctionLowering::run() {
   scopes_.emplace_back();
   out_.name = source_.name;
   out_.is_entry = source_.is_entry;
-  // Virtual register 0 is never handed out: an unused Ref reads it.
+  // Number 0 stays unused, so that no name has it.
   new_register(64);
   begin_block();
   if (!declare_params()) return Error{0, error_};
