@@ -2,6 +2,7 @@
 // Latency tenants go at once. Batch tenants share a window of SM-time in flight, small enough to
 // drain quickly, and are held while a latency tenant works.
 //
+//   latency began to work    -> batch keeps its window for the grace time
 //   latency works            -> batch closed (or the overlap window)
 //   latency quiet, lately not -> batch in its window
 //   latency quiet for long    -> a lone batch tenant ungated, several in windows
@@ -19,10 +20,17 @@ constexpr int32_t kMaxPriorityShift = 8;
 class PriorityPolicy final : public Policy {
  public:
   void decide(const PolicyInput& input, PolicyOutput& output) override;
+
+ private:
+  bool in_grace(const PolicyInput& input, bool latency_works);
+
+  bool latency_worked_ = false;    // at the last decision
+  uint64_t latency_since_ns_ = 0;  // when it began, while it works
 };
 
 struct Situation {
   bool latency_works = false;   // now or within the linger time
+  bool grace = false;           // it works, but not yet for longer than the grace time
   bool batch_held = false;      // the above, or within the reopen time
   bool latency_recent = false;  // within the idle-open time
   bool batch_attached = false;
@@ -103,7 +111,7 @@ GateDecision held_gate(const PolicyInput& input, const TenantView& tenant,
 
 GateDecision batch_gate(const PolicyInput& input, const TenantView& tenant, const Situation& now) {
   const BatchClass batch = batch_class(input, tenant);
-  if (now.batch_held) return held_gate(input, tenant, batch);
+  if (now.batch_held && !now.grace) return held_gate(input, tenant, batch);
   // One that starts from rest has to show its work first: else it and a latency tenant that start
   // together would meet with a deep queue.
   const bool proven = !now.latency_attached || competes(input, tenant);
@@ -112,8 +120,18 @@ GateDecision batch_gate(const PolicyInput& input, const TenantView& tenant, cons
   return window(input, share_ns(tenant, batch, input.tuning.window_us * windows));
 }
 
+// A request that finds the latency tenant idle has no queue before it and can best afford company;
+// a long stretch of work is where a queue builds up.
+bool PriorityPolicy::in_grace(const PolicyInput& input, bool latency_works) {
+  if (latency_works && !latency_worked_) latency_since_ns_ = input.now_ns;
+  latency_worked_ = latency_works;
+  return latency_works &&
+         input.now_ns - latency_since_ns_ < input.tuning.latency_grace_us * kNsPerUs;
+}
+
 void PriorityPolicy::decide(const PolicyInput& input, PolicyOutput& output) {
-  const Situation now = assess(input);
+  Situation now = assess(input);
+  now.grace = in_grace(input, now.latency_works);
   output.latency_active = now.latency_works;
   output.gates.clear();
   for (const TenantView& tenant : input.tenants) {

@@ -42,6 +42,25 @@ TEST_F(Pair, LatencyWorkClosesBatchAtTheNextDecision) {
   EXPECT_TRUE(h.core->latency_active());
 }
 
+TEST_F(Pair, TheGraceTimeKeepsTheWindowOpenAtTheStartOfAStretchOfWork) {
+  ASSERT_TRUE(h.core->tune("latency_grace_us", "1000"));
+  h.submit(lat, 20 * kUs);
+  h.step(100 * kUs);  // the stretch begins here
+  EXPECT_EQ(h.gate(bat).mode, GateMode::kWindow);
+  EXPECT_TRUE(h.core->latency_active());
+  h.step(900 * kUs);
+  EXPECT_EQ(h.gate(bat).mode, GateMode::kWindow);
+  // When the stretch has lasted for longer, batch is held as without grace
+  h.step(200 * kUs);
+  EXPECT_EQ(h.gate(bat).mode, GateMode::kClosed);
+  // And the next stretch has its own grace
+  h.complete_all(lat);
+  h.run(1 * kMs);
+  h.submit(lat, 20 * kUs);
+  h.step(100 * kUs);
+  EXPECT_EQ(h.gate(bat).mode, GateMode::kWindow);
+}
+
 TEST_F(Pair, ALaunchRecordAloneClosesBatch) {
   LaunchEvent launch;
   launch.stream_cost_ns = 1'000'000;
