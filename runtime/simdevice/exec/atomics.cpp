@@ -76,8 +76,8 @@ bool each_update(Warp& warp, const Insn& in, uint32_t mask, F next) {
     if (in.dst.used()) warp.lanes<U>(in.dst)[lane] = old;
   }
   if (in.space == MemSpace::kGlobal) {
-    warp.block().traffic().add_lanes(addresses.at, mask, sizeof(U), false);
-    warp.block().traffic().add_lanes(addresses.at, mask, sizeof(U), true);
+    warp.block().traffic().add_lanes(addresses.at, mask, false);
+    warp.block().traffic().add_lanes(addresses.at, mask, true);
   }
   return true;
 }

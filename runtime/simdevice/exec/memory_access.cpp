@@ -71,7 +71,7 @@ void count_traffic(Warp& warp, const LaneAddresses& addresses, uint32_t mask, ui
       (s.contiguous && s.greatest - s.least == (std::popcount(mask) - 1u) * uint64_t{step})) {
     traffic.add_range(s.least, s.greatest - s.least + step, is_write);
   } else {
-    traffic.add_lanes(addresses.at, mask, step, is_write);
+    traffic.add_lanes(addresses.at, mask, is_write);
   }
 }
 

@@ -12,6 +12,11 @@ uint64_t hash_of(uint64_t line) {
   return line ^ (line >> 32);
 }
 
+// Sectors of a line: four bits.
+uint64_t sector_count(uint32_t sectors) {
+  return 0x4332322132212110ULL >> (4 * (sectors & 15)) & 15;
+}
+
 }  // namespace
 
 void TrafficMeter::reset() {
@@ -47,7 +52,7 @@ void TrafficMeter::thin_out() {
   for (Line slot : kept) {
     slot.epoch = epoch_;
     *slot_of(slot.key - 1, hash_of(slot.key - 1)) = slot;
-    for (int w : {0, 1}) kept_[w] += static_cast<uint64_t>(std::popcount(slot.seen[w]));
+    for (int w : {0, 1}) kept_[w] += sector_count(slot.seen[w]);
     ++used_;
   }
 }
@@ -62,7 +67,7 @@ void TrafficMeter::touch(uint64_t line, uint8_t sectors, bool is_write) {
     *slot = {line + 1, epoch_, {0, 0}};
     ++used_;
   }
-  kept_[w] += static_cast<uint64_t>(std::popcount(static_cast<uint8_t>(sectors & ~slot->seen[w])));
+  kept_[w] += sector_count(static_cast<uint32_t>(sectors & ~slot->seen[w]));
   slot->seen[w] |= sectors;
   last_line_ = line;
   last_seen_[0] = slot->seen[0];
@@ -79,27 +84,29 @@ void TrafficMeter::add_range(uint64_t address, uint64_t bytes, bool is_write) {
   }
 }
 
-void TrafficMeter::add_lanes(const uint64_t* address, uint32_t mask, uint32_t bytes,
-                             bool is_write) {
-  uint64_t lines[64];
-  uint8_t sectors[64];
-  uint32_t count = 0;
+void TrafficMeter::add_lanes(const uint64_t* address, uint32_t mask, bool is_write) {
+  // The distinct lines of this access, found through a small hash table of their positions + 1.
+  uint64_t lines[32];
+  uint8_t sectors[32];
+  uint8_t position[64] = {};
+  uint32_t count = 0, last = 0;
   for (; mask != 0; mask &= mask - 1) {
-    const uint64_t a = address[std::countr_zero(mask)];
-    for (uint64_t s = a >> 5; s <= (a + bytes - 1) >> 5; ++s) {
-      const uint64_t line = s >> 2;
-      uint32_t at = count;
-      while (at > 0 && lines[at - 1] != line) --at;  // newest first: neighbours mostly share a line
-      if (at == 0) {
+    const uint64_t a = address[std::countr_zero(mask)], line = a >> 7;
+    const uint8_t sector = static_cast<uint8_t>(1u << (a >> 5 & 3));
+    if (count == 0 || lines[last] != line) {
+      uint32_t slot = static_cast<uint32_t>(line * 0x9e3779b97f4a7c15ULL >> 58);
+      while (position[slot] != 0 && lines[position[slot] - 1] != line) slot = (slot + 1) & 63;
+      if (position[slot] == 0) {
         lines[count] = line;
-        sectors[count++] = 0;
-        at = count;
+        sectors[count] = 0;
+        position[slot] = static_cast<uint8_t>(++count);
       }
-      sectors[at - 1] = static_cast<uint8_t>(sectors[at - 1] | 1u << (s & 3));
+      last = position[slot] - 1u;
     }
+    sectors[last] |= sector;
   }
   for (uint32_t i = 0; i < count; ++i) {
-    sectors_[is_write] += static_cast<uint64_t>(std::popcount(sectors[i]));
+    sectors_[is_write] += sector_count(sectors[i]);
     touch(lines[i], sectors[i], is_write);
   }
 }

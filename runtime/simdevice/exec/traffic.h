@@ -17,8 +17,9 @@ class TrafficMeter {
   void reset();
   // A contiguous access of `bytes` bytes.
   void add_range(uint64_t address, uint64_t bytes, bool is_write);
-  // An access of `bytes` bytes at address[i] for each lane in mask.
-  void add_lanes(const uint64_t* address, uint32_t mask, uint32_t bytes, bool is_write);
+  // One access at address[i] for each lane in mask, none of which straddles a sector (aligned
+  // accesses of at most 32 bytes do not).
+  void add_lanes(const uint64_t* address, uint32_t mask, bool is_write);
 
   uint64_t sectors_read() const { return sectors_[0]; }
   uint64_t sectors_written() const { return sectors_[1]; }
