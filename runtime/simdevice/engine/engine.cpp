@@ -33,7 +33,7 @@ uint32_t Engine::add_client(const ClientConfig& config) {
   client.group = config.mps ? 0 : id;
   client.sms = &slicer_.array(client.group);
   if (config.sm_cap > 0) client.sms->set_sm_cap(id, config.sm_cap);
-  clients_.emplace(id, std::move(client));
+  clients_.emplace(id, client);
   return id;
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 // An SM keeps its DRAM share while the fair level moves less than this.
 constexpr double kLevelTolerance = 0.01;
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 bool runs_before(const KernelRun& a, const KernelRun& b) {
   return a.priority != b.priority ? a.priority < b.priority : a.arrival < b.arrival;
@@ -171,7 +172,6 @@ void SmArray::spread(uint64_t blocks, uint32_t threads) {
 }
 
 void SmArray::collect_demands(uint64_t now_ns, const MemoryFlows& flows) {
-  constexpr double kUnlimited = std::numeric_limits<double>::infinity();
   demands_.clear();
   for (Sm& sm : sms_) {
     if (sm.dirty) {
@@ -185,8 +185,7 @@ void SmArray::collect_demands(uint64_t now_ns, const MemoryFlows& flows) {
 
 void SmArray::settle(uint64_t now_ns, MemoryFlows& flows) {
   collect_demands(now_ns, flows);
-  const double level = demands_.empty() ? std::numeric_limits<double>::infinity()
-                                        : fair_level(demands_, dram_capacity_);
+  const double level = demands_.empty() ? kUnlimited : fair_level(demands_, dram_capacity_);
   for (Sm& sm : sms_) {
     if (sm.dram_demand() <= 0 || same_limit(level, sm.dram_limit())) continue;
     // Neither the old nor the new limit is felt.

@@ -19,7 +19,7 @@ namespace {
 Result<UniqueFd> connect_to(const std::string& path) {
   UniqueFd socket_fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket_fd.valid()) return Error{errno, "socket: " + std::string(std::strerror(errno))};
-  const timeval limit{kMpsTimeoutMs / 1000, (kMpsTimeoutMs % 1000) * 1000};
+  const timeval limit{kMpsTimeoutMs / 1000, suseconds_t{kMpsTimeoutMs % 1000} * 1000};
   ::setsockopt(socket_fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   ::setsockopt(socket_fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   sockaddr_un address{};

@@ -17,23 +17,37 @@ namespace gacer::simdevice {
 namespace {
 
 constexpr uint64_t kMostPtxBytes = 256ULL << 20;
+// By StreamMsg::blocking.
+constexpr StreamKind kKinds[] = {StreamKind::kNonBlocking, StreamKind::kBlocking,
+                                 StreamKind::kLegacy};
 
-std::string reply(Client& client, uint32_t request_id, int error, uint64_t value = 0,
-                  uint64_t value2 = 0, std::string_view text = {}, int fd = -1) {
+struct Answer {
+  uint64_t value = 0;
+  uint64_t value2 = 0;
+  std::string_view text = {};
+  int fd = -1;
+};
+
+std::string reply(Client& client, uint32_t request_id, int error, const Answer& answer = {}) {
   ReplyMsg message{};
   message.header = {kSimMagic, kSimVersion, static_cast<uint16_t>(SimType::kReply), sizeof message,
                     request_id};
   message.error = error;
-  message.value = value;
-  message.value2 = value2;
-  std::memcpy(message.text, text.data(), std::min(text.size(), sizeof message.text - 1));
+  message.value = answer.value;
+  message.value2 = answer.value2;
+  const size_t length = std::min(answer.text.size(), sizeof message.text - 1);
+  std::memcpy(message.text, answer.text.data(), length);
   const auto* bytes = reinterpret_cast<const uint8_t*>(&message);
-  const bool sent = send_packet(client.socket.get(), {bytes, sizeof message}, fd);
+  const bool sent = send_packet(client.socket.get(), {bytes, sizeof message}, answer.fd);
   return sent ? "" : "it does not read its replies";
 }
 
+std::string reply_text(Client& client, uint32_t request_id, int error, std::string_view text) {
+  return reply(client, request_id, error, {.text = text});
+}
+
 std::string reply_error(Client& client, uint32_t request_id, const Error& error) {
-  return reply(client, request_id, error.code, 0, 0, error.message);
+  return reply_text(client, request_id, error.code, error.message);
 }
 
 std::string text_field(const char* field, size_t size) {
@@ -74,10 +88,10 @@ std::string MessageHandler::handle(Client& client, Packet& packet) {
   if (header.bytes != bytes.size()) return "packet and header disagree about the size";
   const auto type = static_cast<SimType>(header.type);
   if (header.version != kSimVersion) {
-    const std::string text = "driver speaks protocol " + std::to_string(header.version) +
-                             ", the running simgpu-server " + std::to_string(kSimVersion) +
-                             ": end its clients and use one build";
-    (void)reply(client, header.request_id, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, 0, 0, text);
+    std::string text = "driver speaks protocol " + std::to_string(header.version) +
+                       ", the running simgpu-server " + std::to_string(kSimVersion) +
+                       ": end its clients and use one build";
+    (void)reply_text(client, header.request_id, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, text);
     return text;
   }
   const bool one_way = header.type >= static_cast<uint16_t>(SimType::kStreamCreate);
@@ -128,9 +142,9 @@ std::string MessageHandler::hello(Client& client, std::span<const uint8_t> bytes
   if (!parse(bytes, message)) return kWrongSize;
   const std::string device = text_field(message.device, sizeof message.device);
   if (!device.empty() && find_device_model(device) != &device_) {
-    const std::string text = "SIMGPU_DEVICE=" + device + ", but the running server simulates " +
-                             device_.spec.key + ": end its clients or use another SIMGPU_SOCKET";
-    (void)reply(client, message.header.request_id, CUDA_ERROR_INVALID_DEVICE, 0, 0, text);
+    std::string text = "SIMGPU_DEVICE=" + device + ", but the running server simulates " +
+                       device_.spec.key + ": end its clients or use another SIMGPU_SOCKET";
+    (void)reply_text(client, message.header.request_id, CUDA_ERROR_INVALID_DEVICE, text);
     return text;
   }
   client.label = text_field(message.label, sizeof message.label);
@@ -146,8 +160,8 @@ std::string MessageHandler::hello(Client& client, std::span<const uint8_t> bytes
   ensure_legacy_stream(client);
   if (client.mps)
     (void)mps_command(mps_pipe_directory(), "server_started " + std::to_string(::getpid()));
-  return reply(client, message.header.request_id, CUDA_SUCCESS, 0, 0, device_.spec.key,
-               client.page.fd());
+  return reply(client, message.header.request_id, CUDA_SUCCESS,
+               {.text = device_.spec.key, .fd = client.page.fd()});
 }
 
 void MessageHandler::ensure_legacy_stream(Client& client) {
@@ -161,10 +175,9 @@ std::string MessageHandler::context_create(Client& client, std::span<const uint8
   if (!parse(bytes, message)) return kWrongSize;
   const uint32_t id = message.header.request_id;
   if (client.contexts.contains(message.context))
-    return reply(client, id, CUDA_ERROR_INVALID_VALUE, 0, 0, "context exists already");
+    return reply_text(client, id, CUDA_ERROR_INVALID_VALUE, "context exists already");
   if (!memory_.charge(kContextBytes))
-    return reply(client, id, CUDA_ERROR_OUT_OF_MEMORY, 0, 0,
-                 "no device memory for another context");
+    return reply_text(client, id, CUDA_ERROR_OUT_OF_MEMORY, "no device memory for another context");
   client.memory.add_context_charge(kContextBytes);
   client.contexts.insert(message.context);
   return reply(client, id, CUDA_SUCCESS);
@@ -175,7 +188,7 @@ std::string MessageHandler::context_destroy(Client& client, std::span<const uint
   if (!parse(bytes, message)) return kWrongSize;
   const uint32_t id = message.header.request_id;
   if (client.contexts.erase(message.context) == 0)
-    return reply(client, id, CUDA_ERROR_INVALID_CONTEXT, 0, 0, "no such context");
+    return reply_text(client, id, CUDA_ERROR_INVALID_CONTEXT, "no such context");
   std::erase_if(client.streams, [&](const auto& entry) {
     if (entry.first == 0 || entry.second.context != message.context) return false;
     engine_.remove_stream(entry.second.engine_stream);
@@ -197,7 +210,7 @@ std::string MessageHandler::mem_alloc(Client& client, std::span<const uint8_t> b
     return reply(client, id, CUDA_ERROR_INVALID_CONTEXT);
   const auto address = client.memory.allocate(message.context, message.bytes);
   if (!address) return reply(client, id, CUDA_ERROR_OUT_OF_MEMORY);
-  return reply(client, id, CUDA_SUCCESS, *address);
+  return reply(client, id, CUDA_SUCCESS, {.value = *address});
 }
 
 std::string MessageHandler::mem_free(Client& client, std::span<const uint8_t> bytes) {
@@ -212,8 +225,8 @@ std::string MessageHandler::mem_info(Client& client, std::span<const uint8_t> by
   SimHeader header;
   if (bytes.size() < sizeof header) return kWrongSize;
   std::memcpy(&header, bytes.data(), sizeof header);
-  return reply(client, header.request_id, CUDA_SUCCESS, memory_.free_bytes(),
-               memory_.total_bytes());
+  return reply(client, header.request_id, CUDA_SUCCESS,
+               {.value = memory_.free_bytes(), .value2 = memory_.total_bytes()});
 }
 
 std::string MessageHandler::host_map(Client& client, Packet& packet) {
@@ -248,12 +261,12 @@ std::string MessageHandler::module_load(Client& client, Packet& packet) {
   const UniqueFd description = memfd_with(module_json(*loaded));
   if (!description.valid()) {
     unload_module(*loaded, client.memory);
-    return reply(client, id, CUDA_ERROR_OUT_OF_MEMORY, 0, 0,
-                 "no host memory for the module description");
+    return reply_text(client, id, CUDA_ERROR_OUT_OF_MEMORY,
+                      "no host memory for the module description");
   }
   const uint64_t module = loaded->id;
   client.modules[module] = std::make_shared<LoadedModule>(std::move(*loaded));
-  return reply(client, id, CUDA_SUCCESS, module, 0, {}, description.get());
+  return reply(client, id, CUDA_SUCCESS, {.value = module, .fd = description.get()});
 }
 
 std::string MessageHandler::module_unload(Client& client, std::span<const uint8_t> bytes) {
@@ -271,7 +284,7 @@ std::string MessageHandler::mps_query(Client& client, std::span<const uint8_t> b
   SimHeader header;
   if (bytes.size() < sizeof header) return kWrongSize;
   std::memcpy(&header, bytes.data(), sizeof header);
-  return reply(client, header.request_id, CUDA_SUCCESS, client.mps ? 1 : 0);
+  return reply(client, header.request_id, CUDA_SUCCESS, {.value = client.mps ? 1U : 0U});
 }
 
 std::string MessageHandler::stream_create(Client& client, std::span<const uint8_t> bytes) {
@@ -280,8 +293,6 @@ std::string MessageHandler::stream_create(Client& client, std::span<const uint8_
   if (message.stream == 0 || message.stream >= kSimStreams || message.blocking > 2)
     return "stream id or kind out of range";
   if (client.streams.contains(message.stream)) return "stream id is in use";
-  constexpr StreamKind kKinds[] = {StreamKind::kNonBlocking, StreamKind::kBlocking,
-                                   StreamKind::kLegacy};
   const int32_t priority = std::clamp(message.priority, -5, 0);
   const uint32_t stream =
       engine_.add_stream(client.engine_client, message.context, kKinds[message.blocking], priority);

@@ -16,6 +16,7 @@
 namespace gacer::simdevice {
 namespace {
 
+constexpr int kEvents = 64;
 constexpr int kMessagesPerTurn = 256;  // of one client, before others and the model get their turn
 constexpr uint64_t kWaitPollNs = 50'000;
 constexpr uint64_t kIdleTickNs = 20'000'000;
@@ -98,7 +99,6 @@ uint64_t Server::sleep_ns() const {
 }
 
 void Server::wait_for_work() {
-  constexpr int kEvents = 64;
   epoll_event events[kEvents];
   const uint64_t sleep = sleep_ns();
   timespec limit{};
