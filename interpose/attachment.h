@@ -23,6 +23,9 @@ struct Attachment {
   Attachment(abi::Segment& mapped_segment, const abi::Board* mapped_board, int socket_fd)
       : segment(mapped_segment), board(mapped_board), socket(socket_fd), streams(mapped_segment) {}
 
+  Attachment* previous = nullptr;  // older ones of this process, for a look in a debugger
+  void* mappings = nullptr;        // owns segment and board; kept as long as this object
+
   abi::Segment& segment;
   const abi::Board* board;  // NULL in tests without a daemon
   const int socket;         // -1 in tests without a daemon

@@ -163,6 +163,9 @@ void Session::connect(const abi::HelloMessage& hello, uint64_t now_ns) {
   kept->board_memory.close_fd();
   auto* attachment = new Attachment(kept->segment(), &kept->board(), kept->socket.release());
   attachment->segment.progress.memory_bytes.store(memory_in_use_.load(kRelaxed), kRelaxed);
+  attachment->mappings = kept;
+  attachment->previous = newest_;
+  newest_ = attachment;
   attachment->memory_told_bytes = hello.memory_in_use_bytes;
   attachment->socket_inode = inode_of(attachment->socket);
   publish(attachment);

@@ -88,6 +88,7 @@ class Session {
   std::atomic<bool> warned_{false};
   bool fork_handler_set_ = false;
   void (*fork_handler_)() = nullptr;
+  Attachment* newest_ = nullptr;
   uint32_t attachments_ = 0;
   std::atomic<uint64_t> last_check_ns_{0};
   std::atomic<uint64_t> check_interval_{1};

@@ -15,10 +15,10 @@ namespace {
 std::unique_ptr<FakeDriver> the_driver;
 
 // One function per symbol nobody cares about: distinct code, so distinct addresses.
-volatile int last_plain_call = 0;
+std::atomic<int> last_plain_call{0};
 template <int number>
 CUresult plain() {
-  last_plain_call = number;
+  last_plain_call.store(number, std::memory_order_relaxed);
   return CUDA_SUCCESS;
 }
 
@@ -299,7 +299,9 @@ interpose::Attachment& attach_fake() {
   auto* segment = static_cast<abi::Segment*>(memory);
   shm::format_segment(*segment, 1, 1);
   segment->gate.max_wait_ns.store(50'000'000);
+  static auto& kept = *new std::vector<interpose::Attachment*>;
   auto* attachment = new interpose::Attachment(*segment, nullptr, -1);
+  kept.push_back(attachment);
   interpose::shim().session.publish(attachment);
   return *attachment;
 }

@@ -10,7 +10,7 @@ namespace gacer::interpose {
 namespace {
 
 TEST(FlatMap, given_random_operations_then_it_agrees_with_the_standard_map) {
-  FlatMap map;
+  static FlatMap map;
   std::unordered_map<uint64_t, uint64_t> expected;
   std::mt19937_64 random(7);
   for (int i = 0; i < 200'000; ++i) {
@@ -34,7 +34,7 @@ TEST(FlatMap, given_random_operations_then_it_agrees_with_the_standard_map) {
 }
 
 TEST(FlatMap, given_reserved_keys_then_they_are_refused_and_unknown) {
-  FlatMap map;
+  static FlatMap map;
   EXPECT_FALSE(map.set(0, 1));
   EXPECT_FALSE(map.set(UINT64_MAX, 1));
   EXPECT_TRUE(map.set(5, 1));
