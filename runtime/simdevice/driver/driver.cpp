@@ -16,6 +16,8 @@
 namespace gacer::simdriver {
 namespace {
 
+constexpr int kReserveFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+
 // Only the first entry matters: there is one device.
 bool device_is_visible() {
   const char* list = getenv("CUDA_VISIBLE_DEVICES");
@@ -71,9 +73,8 @@ Status Driver::open_device() {
 
 void Driver::reserve_device_range() {
   void* wanted = reinterpret_cast<void*>(simdevice::kDeviceBase);
-  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
   // Taken already (a sanitizer's shadow): no host pointer of the program can lie there either.
-  if (mmap(wanted, spec_.memory_bytes, PROT_NONE, kFlags, -1, 0) == MAP_FAILED)
+  if (mmap(wanted, spec_.memory_bytes, PROT_NONE, kReserveFlags, -1, 0) == MAP_FAILED)
     sim_log(LogLevel::kDebug, "device address range is not reserved: %s", strerror(errno));
   memory.set_device_range(simdevice::kDeviceBase, spec_.memory_bytes);
 }

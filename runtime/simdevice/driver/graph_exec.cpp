@@ -10,6 +10,7 @@ namespace {
 std::vector<size_t> positions_of(const std::vector<GraphNode*>& nodes,
                                  const std::unordered_map<const GraphNode*, size_t>& position) {
   std::vector<size_t> result;
+  result.reserve(nodes.size());
   for (const GraphNode* node : nodes) result.push_back(position.at(node));
   return result;
 }

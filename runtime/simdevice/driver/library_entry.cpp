@@ -12,12 +12,13 @@ using namespace gacer::simdriver;
 
 namespace {
 
+constexpr std::string_view kEntryWord = ".entry";
+
 // A library is loaded without a context, so its kernels are read off the text: ".entry NAME".
 std::vector<std::string> entry_names(const std::string& ptx) {
-  constexpr std::string_view kWord = ".entry";
   std::vector<std::string> names;
-  for (size_t at = ptx.find(kWord); at != std::string::npos; at = ptx.find(kWord, at)) {
-    at += kWord.size();
+  for (size_t at = ptx.find(kEntryWord); at != std::string::npos; at = ptx.find(kEntryWord, at)) {
+    at += kEntryWord.size();
     const size_t begin = ptx.find_first_not_of(" \t\r\n", at);
     if (begin == at || begin == std::string::npos) continue;
     size_t end = begin;

@@ -42,6 +42,7 @@ CUresult fill(CUstream handle, CUdeviceptr dst, size_t pitch, uint32_t element_b
 
 }  // namespace
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a type is no expression
 #define MEMSET(bits, type)                                                                        \
   SIM_DEFAULT_STREAM_PAIR(cuMemsetD##bits##_v2, _ptds, (CUdeviceptr dst, type value, size_t n),   \
                           fill, dst, 0, bits / 8, value, n, 1, true)                              \
@@ -60,3 +61,4 @@ CUresult fill(CUstream handle, CUdeviceptr dst, size_t pitch, uint32_t element_b
 MEMSET(8, unsigned char)
 MEMSET(16, unsigned short)
 MEMSET(32, unsigned)
+// NOLINTEND(bugprone-macro-parentheses)

@@ -11,7 +11,7 @@ namespace {
 
 template <typename T>
 CUresult put(void* out, T value) {
-  memcpy(out, &value, sizeof value);
+  *static_cast<T*>(out) = value;
   return CUDA_SUCCESS;
 }
 

@@ -47,7 +47,7 @@ std::span<const ProcRow> proc_rows() {
   static const std::vector<ProcRow>& rows = *new std::vector<ProcRow>([] {
     std::vector<ProcRow> all = {
 #define ROW(name, version, per_thread, symbol) \
-  {#name, version, per_thread != 0, #symbol, reinterpret_cast<void*>(&sim_address_of_##symbol)},
+  {#name, version, (per_thread) != 0, #symbol, reinterpret_cast<void*>(&sim_address_of_##symbol)},
 #include "sim_proc_rows.inc"
 #undef ROW
     };

@@ -71,7 +71,7 @@ struct ServerCommand {
 // The server changes to "/", so nothing it gets may be relative.
 std::string absolute(const std::string& path) {
   char* resolved = realpath(path.c_str(), nullptr);
-  const std::string result = resolved == nullptr ? path : resolved;
+  std::string result = resolved == nullptr ? path : resolved;
   free(resolved);
   return result;
 }
@@ -113,6 +113,7 @@ void add_environment(ServerCommand& command) {
 
 std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
   for (std::string& text : strings) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;

@@ -100,6 +100,7 @@ CUresult submit_batch(CUstream handle, unsigned count, const CUstreamBatchMemOpP
 
 // The first version of these calls differs from _v2 in what a device attribute promises, not in
 // behaviour.
+// NOLINTBEGIN(bugprone-macro-parentheses): `make` is passed on, not computed with
 #define VALUE(name, make, bits)                                                                   \
   SIM_STREAM_PAIR(name, _ptsz,                                                                    \
                   (CUstream stream, CUdeviceptr address, cuuint##bits##_t value, unsigned flags), \
@@ -113,6 +114,7 @@ VALUE(cuStreamWriteValue32_v2, make_write, 32)
 VALUE(cuStreamWriteValue64_v2, make_write, 64)
 VALUE(cuStreamWaitValue32_v2, make_wait, 32)
 VALUE(cuStreamWaitValue64_v2, make_wait, 64)
+// NOLINTEND(bugprone-macro-parentheses)
 SIM_STREAM_PAIR(cuStreamBatchMemOp, _ptsz,
                 (CUstream stream, unsigned count, CUstreamBatchMemOpParams* list, unsigned flags),
                 submit_batch, stream, count, list, flags)

@@ -134,7 +134,7 @@ CUresult issue(const Stream& stream, const Work& work, bool from_graph) {
   return std::visit(Issuer{stream, from_graph}, work);
 }
 
-CUresult submit(const std::shared_ptr<Stream>& stream, Work work) {
+CUresult submit(const std::shared_ptr<Stream>& stream, const Work& work) {
   if (captures_active()) {
     bool captured = false;
     SIM_TRY(capture_work(stream, work, captured));

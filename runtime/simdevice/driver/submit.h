@@ -10,7 +10,7 @@
 namespace gacer::simdriver {
 
 // Adds a node where `stream` is capturing, else sends the work to the device.
-CUresult submit(const std::shared_ptr<Stream>& stream, Work work);
+CUresult submit(const std::shared_ptr<Stream>& stream, const Work& work);
 
 // Sends the work to the device. A child graph must have been taken apart by the caller.
 CUresult issue(const Stream& stream, const Work& work, bool from_graph);
