@@ -22,9 +22,9 @@ size_t registered_bytes() {
 
 CompletionWay register_segment(Attachment& attachment) {
   const DriverTable& real = driver();
-  constexpr unsigned kFlags = CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE;
+  constexpr unsigned flags = CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE;
   const CUresult registered =
-      real.cuMemHostRegister_v2(&attachment.segment, registered_bytes(), kFlags);
+      real.cuMemHostRegister_v2(&attachment.segment, registered_bytes(), flags);
   if (registered != CUDA_SUCCESS && registered != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
     return CompletionWay::kEvents;
   CUdeviceptr address = 0;

@@ -9,9 +9,9 @@ bool names_the_driver(const char* file) {
   if (file == nullptr) return false;
   const char* slash = strrchr(file, '/');
   const char* name = slash != nullptr ? slash + 1 : file;
-  constexpr char kStem[] = "libcuda.so";
-  if (strncmp(name, kStem, sizeof kStem - 1) != 0) return false;
-  const char* rest = name + sizeof kStem - 1;
+  constexpr char stem[] = "libcuda.so";
+  if (strncmp(name, stem, sizeof stem - 1) != 0) return false;
+  const char* rest = name + sizeof stem - 1;
   return *rest == '\0' || (*rest == '.' && strspn(rest, ".0123456789") == strlen(rest));
 }
 

@@ -8,12 +8,14 @@
 
 namespace gacer::interpose {
 
+// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a member's name
 struct DriverTable {
 #define GACER_HOOK(symbol, base, version, stream, hook_class) decltype(&::symbol) symbol = nullptr;
 #include "interpose/cuda_hooks.def"
 #define GACER_DRIVER_FUNCTION(symbol) decltype(&::symbol) symbol = nullptr;
 #include "interpose/driver_functions.def"
 };
+// NOLINTEND(bugprone-macro-parentheses)
 
 // Answers the address of a driver function, or NULL. `context` is the caller's.
 using SymbolSource = void* (*)(void* context, const char* symbol);

@@ -7,18 +7,18 @@ namespace gacer::interpose {
 
 class HookScope {
  public:
-  HookScope() : outermost_(depth_++ == 0) {}
-  ~HookScope() { --depth_; }
+  HookScope() : outermost_(tls_depth++ == 0) {}
+  ~HookScope() { --tls_depth; }
   HookScope(const HookScope&) = delete;
   HookScope& operator=(const HookScope&) = delete;
 
   // False: a nested call, to be passed straight to the driver.
   bool outermost() const { return outermost_; }
-  static bool inside() { return depth_ != 0; }
+  static bool inside() { return tls_depth != 0; }
 
  private:
   // initial-exec: one instruction; the shim is loaded at program start, so static TLS has room.
-  [[gnu::tls_model("initial-exec")]] static inline thread_local int depth_ = 0;
+  [[gnu::tls_model("initial-exec")]] static inline thread_local int tls_depth = 0;
   bool outermost_;
 };
 

@@ -28,7 +28,7 @@ struct FatbinHeader {
   uint64_t body_bytes;
 };
 
-constexpr size_t kSampleBytes = 64 * 1024;
+constexpr size_t kSampleBytes = size_t{64} << 10;
 
 template <typename T>
 T read_as(const void* data) {

@@ -23,8 +23,8 @@ bool ticks_are_constant() {
   unsigned b = 0;
   unsigned c = 0;
   unsigned d = 0;
-  constexpr unsigned kInvariantTsc = 1u << 8;  // leaf 0x80000007, EDX
-  return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & kInvariantTsc) != 0;
+  constexpr unsigned invariant_tsc = 1u << 8;  // leaf 0x80000007, EDX
+  return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & invariant_tsc) != 0;
 }
 #else
 uint64_t ticks_now() {

@@ -10,26 +10,22 @@
 namespace gacer::interpose {
 namespace {
 
-namespace stream_kind {
-constexpr StreamKind any = StreamKind::kAny;
-constexpr StreamKind legacy = StreamKind::kLegacy;
-constexpr StreamKind ptsz = StreamKind::kPerThread;
-constexpr StreamKind ptds = StreamKind::kPerThread;
-}  // namespace stream_kind
-
-namespace hook_class_of {
-constexpr HookClass gated = HookClass::kGated;
-constexpr HookClass accounted = HookClass::kAccounted;
-constexpr HookClass observed = HookClass::kObserved;
-}  // namespace hook_class_of
+// The words of the row list.
+#define GACER_STREAM_any StreamKind::kAny
+#define GACER_STREAM_legacy StreamKind::kLegacy
+#define GACER_STREAM_ptsz StreamKind::kPerThread
+#define GACER_STREAM_ptds StreamKind::kPerThread
+#define GACER_CLASS_gated HookClass::kGated
+#define GACER_CLASS_accounted HookClass::kAccounted
+#define GACER_CLASS_observed HookClass::kObserved
 
 const HookRow kRows[] = {
 #define GACER_HOOK(symbol, base, version, stream, hook_class) \
   {#symbol,                                                   \
    #base,                                                     \
    version,                                                   \
-   stream_kind::stream,                                       \
-   hook_class_of::hook_class,                                 \
+   GACER_STREAM_##stream,                                     \
+   GACER_CLASS_##hook_class,                                  \
    reinterpret_cast<void*>(&gacer_hook_##symbol)},
 #include "interpose/cuda_hooks.def"
 };
