@@ -94,9 +94,16 @@ double Immediate::as_double() const {
   return std::bit_cast<float>(static_cast<uint32_t>(bits));
 }
 
-// Out of line: the element types are incomplete inside the classes.
-bool Operand::operator==(const Operand&) const = default;
-bool Initializer::operator==(const Initializer&) const = default;
+// Written out: the element types are incomplete inside the classes, and Clang 14 crashes on a
+// comparison that is defaulted outside of one.
+bool Operand::operator==(const Operand& o) const {
+  return kind == o.kind && negated == o.negated && name == o.name && second == o.second &&
+         offset == o.offset && subscript == o.subscript && elements == o.elements;
+}
+bool Initializer::operator==(const Initializer& o) const {
+  return kind == o.kind && value == o.value && generic == o.generic && masked == o.masked &&
+         symbol == o.symbol && offset == o.offset && elements == o.elements;
+}
 bool operator==(const Scope& a, const Scope& b) {
   return a.body == b.body;
 }

@@ -24,6 +24,10 @@ struct SpecialInfo {
 // nullopt: no such special register (or one that is not supported).
 std::optional<SpecialInfo> special_from(std::string_view spelling);
 
+// Clocks come last: they change while a kernel runs.
+inline constexpr bool is_clock(Special id) {
+  return id >= Special::kClock;
+}
 inline constexpr uint32_t special_offset(Special id) {
   return static_cast<uint32_t>(id) * 256;
 }

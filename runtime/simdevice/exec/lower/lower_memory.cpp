@@ -215,7 +215,6 @@ bool FunctionLowering::lower_cp_async(const Instruction& in) {
   if (!to || !from || !bytes || (*bytes != 4 && *bytes != 8 && *bytes != 16) ||
       to->space == MemSpace::kLocal || from->space == MemSpace::kLocal)
     return fail(in, "is not supported");
-  Insn insn;
   Ref size = constant(*bytes, 32);
   if (in.operands.size() > 3 && width_of(in.operands[3]) != 64) {
     if (width_of(in.operands[3]) == 1) return fail(in, "is not supported");

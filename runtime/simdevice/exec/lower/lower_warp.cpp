@@ -52,8 +52,7 @@ bool FunctionLowering::lower_vote(const Instruction& in) {
   if (in.has("any")) mode = VoteMode::kAny;
   if (in.has("uni")) mode = VoteMode::kUniform;
   const Operand& vote = in.operands[1];
-  Ref a = predicate(vote.name);
-  if (vote.kind == Operand::Kind::kImmediate) a = constant(vote.offset->bits != 0 ? ~0u : 0u, 32);
+  const Ref a = predicate_operand(vote);
   const Ref dst = destination(in.operands[0], mode == VoteMode::kBallot ? 32 : 1);
   const Ref members = sync ? source(in.operands[2], 32, false) : Ref{};
   if (!dst.used() || !a.used() || (sync && !members.used()))

@@ -298,7 +298,7 @@ Ref FunctionLowering::predicate(const std::string& name) {
 
 Ref FunctionLowering::special(std::string_view name, uint32_t bits) {
   const auto info = special_from(name);
-  if (!info || info->bits != bits) return {};
+  if (!info || info->bits != bits || is_clock(info->id)) return {};  // clocks: by mov only
   needs_.special_used |= uint64_t{1} << static_cast<uint32_t>(info->id);
   if (info->id == Special::kEnvreg1 || info->id == Special::kEnvreg2) needs_.grid_barrier = true;
   return Ref::make(Bank::kSpecial, special_offset(info->id));

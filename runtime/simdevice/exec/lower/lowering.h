@@ -130,11 +130,15 @@ class FunctionLowering {
   // ---- instruction families
   bool lower_lane(const Instruction& in);
   bool lower_mov(const Instruction& in);
+  bool move_special(const Instruction& in, Ref dst, uint32_t bits);
+  bool move_dynamic_shared(const Instruction& in, const Symbol& symbol, Ref dst, uint32_t bits);
+  bool move_frame_address(const Instruction& in, const Symbol& symbol, Ref dst, uint32_t bits);
   bool lower_pack(const Instruction& in, uint32_t bits);
   bool lower_unpack(const Instruction& in, uint32_t bits);
   Ref pack(const Instruction& in, const std::vector<Ref>& parts, uint32_t part_bits);
   void unpack(const Instruction& in, Ref from, uint32_t bits, std::vector<Ref>& parts,
               uint32_t part_bits);
+  Ref predicate_operand(const Operand& operand);
   bool lower_predicate_logic(const Instruction& in);
   bool lower_setp(const Instruction& in);
   bool lower_set(const Instruction& in);

@@ -41,7 +41,8 @@ __device__ float block_sum(float v) {
 
 KERNEL reduce(const float* in, float* out, int n) {
   float v = 0;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) v += in[i];
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    v += in[i];
   v = block_sum(v);
   if (threadIdx.x == 0) atomicAdd(out, v);
 }
@@ -49,8 +50,10 @@ KERNEL reduce(const float* in, float* out, int n) {
 KERNEL softmax(const float* in, float* out, int n) {
   extern __shared__ float row[];
   float most = -INFINITY;
-  for (int i = threadIdx.x; i < n; i += blockDim.x) most = fmaxf(most, row[i] = in[blockIdx.x * n + i]);
-  for (int offset = 16; offset > 0; offset /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, offset));
+  for (int i = threadIdx.x; i < n; i += blockDim.x)
+    most = fmaxf(most, row[i] = in[blockIdx.x * n + i]);
+  for (int offset = 16; offset > 0; offset /= 2)
+    most = fmaxf(most, __shfl_xor_sync(~0u, most, offset));
   __shared__ float tops[32];
   if (threadIdx.x % 32 == 0) tops[threadIdx.x / 32] = most;
   __syncthreads();
@@ -78,7 +81,8 @@ KERNEL histogram(const uint8_t* in, int* bins, int n) {
   __shared__ int local[256];
   for (int i = threadIdx.x; i < 256; i += blockDim.x) local[i] = 0;
   __syncthreads();
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&local[in[i]], 1);
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    atomicAdd(&local[in[i]], 1);
   __syncthreads();
   for (int i = threadIdx.x; i < 256; i += blockDim.x)
     if (local[i] != 0) atomicAdd(&bins[i], local[i]);
@@ -101,25 +105,30 @@ KERNEL double_math(const double* x, double* y, int n) {
 
 KERNEL float_math(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = tanhf(x[i]) + powf(fabsf(x[i]) + 0.1f, 1.7f) + logf(fabsf(x[i]) + 1) + sinf(x[i] * 1000) + cosf(x[i]) + atan2f(x[i], 0.3f) + cbrtf(x[i]);
+  if (i < n)
+    y[i] = tanhf(x[i]) + powf(fabsf(x[i]) + 0.1f, 1.7f) + logf(fabsf(x[i]) + 1) +
+           sinf(x[i] * 1000) + cosf(x[i]) + atan2f(x[i], 0.3f) + cbrtf(x[i]);
 }
 
 KERNEL integer_math(const int64_t* a, const int64_t* b, int64_t* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   const int64_t x = a[i], y = b[i];
-  out[i] = x / y + x % 1000003 + (static_cast<uint64_t>(x) / 7) + __popcll(x) + __clzll(y) + static_cast<int64_t>(static_cast<__int128>(x) * y >> 64);
+  out[i] = x / y + x % 1000003 + (static_cast<uint64_t>(x) / 7) + __popcll(x) + __clzll(y) +
+           static_cast<int64_t>(static_cast<__int128>(x) * y >> 64);
 }
 
 KERNEL transpose(const float* in, float* out, int rows, int columns) {
   __shared__ float tile[32][33];
   const int x = blockIdx.x * 32 + threadIdx.x;
   for (int j = threadIdx.y; j < 32; j += blockDim.y)
-    if (x < columns && blockIdx.y * 32 + j < rows) tile[j][threadIdx.x] = in[(blockIdx.y * 32 + j) * columns + x];
+    if (x < columns && blockIdx.y * 32 + j < rows)
+      tile[j][threadIdx.x] = in[(blockIdx.y * 32 + j) * columns + x];
   __syncthreads();
   const int y = blockIdx.y * 32 + threadIdx.x;
   for (int j = threadIdx.y; j < 32; j += blockDim.y)
-    if (y < rows && blockIdx.x * 32 + j < columns) out[(blockIdx.x * 32 + j) * rows + y] = tile[threadIdx.x][j];
+    if (y < rows && blockIdx.x * 32 + j < columns)
+      out[(blockIdx.x * 32 + j) * rows + y] = tile[threadIdx.x][j];
 }
 
 // Inclusive scan of a warp's values, with cooperative groups.
@@ -139,9 +148,15 @@ struct Options {
   int offsets[4];
   bool negate;
 };
-__device__ __noinline__ float apply(const Options& o, float x) { return o.negate ? -x * o.scale : x * o.scale; }
-__device__ float add_one(float x) { return x + 1; }
-__device__ float square(float x) { return x * x; }
+__device__ __noinline__ float apply(const Options& o, float x) {
+  return o.negate ? -x * o.scale : x * o.scale;
+}
+__device__ float add_one(float x) {
+  return x + 1;
+}
+__device__ float square(float x) {
+  return x * x;
+}
 using Unary = float (*)(float);
 __device__ Unary unaries[] = {add_one, square};
 
