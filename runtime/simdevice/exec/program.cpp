@@ -31,7 +31,7 @@ class CompiledProgram final : public Program {
   Status lower(const ptx::Function& source, FunctionCode& code, KernelNeeds& needs);
   Status add_kernel(const ptx::Function& source, const FunctionCode& code,
                     const KernelNeeds& needs);
-  uint8_t* pool() const { return const_cast<uint8_t*>(pool_.empty() ? nullptr : pool_[0].bytes); }
+  const uint8_t* pool() const { return reinterpret_cast<const uint8_t*>(pool_.data()); }
 
   ModuleSymbols symbols_;
   ProgramCode code_;
@@ -112,7 +112,7 @@ Status CompiledProgram::build(const ptx::Module& module) {
   }
   const auto& words = symbols_.pool.words();
   pool_.resize(words.size() * 8 / sizeof(LaneScratch) + 1);
-  std::memcpy(pool_[0].bytes, words.data(), words.size() * 8);
+  if (!words.empty()) std::memcpy(bytes_of(pool_), words.data(), words.size() * 8);
   return {};
 }
 
@@ -121,7 +121,8 @@ void CompiledProgram::bind_globals(const std::vector<uint64_t>& addresses) {
     symbols_.globals[i].address = addresses[i];
   for (const PoolAddress& at : symbols_.pool.addresses()) {
     const uint64_t value = symbols_.globals[at.global].address + static_cast<uint64_t>(at.addend);
-    for (int lane = 0; lane < kLanes; ++lane) std::memcpy(pool() + at.offset + 8 * lane, &value, 8);
+    for (int lane = 0; lane < kLanes; ++lane)
+      std::memcpy(bytes_of(pool_) + at.offset + 8 * lane, &value, 8);
   }
 }
 

@@ -26,7 +26,7 @@ void Warp::start(BlockRun& block, const FunctionCode& kernel, uint32_t first_thr
   fair_ = false;
   banks_[static_cast<uint32_t>(Bank::kConst)] = const_cast<uint8_t*>(block.launch().pool);
   fill_specials();
-  banks_[static_cast<uint32_t>(Bank::kSpecial)] = special_[0].bytes;
+  banks_[static_cast<uint32_t>(Bank::kSpecial)] = bytes_of(special_);
   Node root;
   root.mask = live_;
   root.frame.code = &kernel;
@@ -34,7 +34,7 @@ void Warp::start(BlockRun& block, const FunctionCode& kernel, uint32_t first_thr
   grow_for(root.frame);
   std::fill(local_.begin(), local_.end(), uint8_t{0});
   for (size_t i = 0; i < kernel.cleared.size(); ++i)
-    std::memset(regs_[0].bytes + kernel.cleared[i], 0, kernel.cleared_bytes[i]);
+    std::memset(bytes_of(regs_) + kernel.cleared[i], 0, kernel.cleared_bytes[i]);
   ready_.push_back(add_node(root));
 }
 
@@ -53,7 +53,7 @@ bool Warp::grow_for(const Frame& frame) {
 void Warp::set_current(int32_t index) {
   current_index_ = index;
   current_ = index < 0 ? nullptr : &nodes_[index];
-  if (index >= 0) banks_[0] = regs_[0].bytes + current_->frame.regs;
+  if (index >= 0) banks_[0] = bytes_of(regs_) + current_->frame.regs;
 }
 
 WarpStatus Warp::run() {

@@ -56,6 +56,10 @@ struct alignas(64) LaneScratch {
   uint8_t bytes[32 * 8];
 };
 
+inline uint8_t* bytes_of(std::vector<LaneScratch>& slots) {
+  return reinterpret_cast<uint8_t*>(slots.data());
+}
+
 class Warp {
  public:
   // Ready to run `kernel` from its entry. `first_thread` is the warp's first linear thread index.

@@ -267,12 +267,12 @@ bool Warp::enter(const CallSite& site, const FunctionCode& callee, uint32_t mask
   node.frame.regs = from.regs + from.code->frame_bytes;
   node.frame.local = (from.local + from.code->local_bytes + 15u) & ~15u;
   if (!grow_for(node.frame)) return false;
-  banks_[0] = regs_[0].bytes + from.regs;
+  banks_[0] = bytes_of(regs_) + from.regs;
   for (size_t i = 0; i < site.arguments.size(); ++i)
     copy_locals(from.local + site.arguments[i].offset, node.frame.local + callee.params[i].offset,
                 std::min(site.arguments[i].bytes, callee.params[i].bytes), mask);
   for (size_t i = 0; i < callee.cleared.size(); ++i) {
-    uint8_t* d = regs_[0].bytes + node.frame.regs + callee.cleared[i];
+    uint8_t* d = bytes_of(regs_) + node.frame.regs + callee.cleared[i];
     const uint32_t width = callee.cleared_bytes[i] / kLanes;
     for (uint32_t m = mask; m != 0; m &= m - 1)
       std::memset(d + static_cast<uint32_t>(__builtin_ctz(m)) * width, 0, width);
@@ -326,7 +326,7 @@ void Warp::release_barrier(uint32_t barrier) {
 void Warp::write_barrier_result(const Node& node, const BasicBlock& bb) {
   const uint32_t votes = block_->barrier_votes(node.barrier),
                  all = block_->barrier_lanes(node.barrier);
-  uint8_t* d = regs_[0].bytes + node.frame.regs + bb.dst.offset();
+  uint8_t* d = bytes_of(regs_) + node.frame.regs + bb.dst.offset();
   const auto mode = static_cast<BarrierMode>(bb.mode);
   if (mode == BarrierMode::kRedPopc) {
     for (uint32_t m = node.mask; m != 0; m &= m - 1)

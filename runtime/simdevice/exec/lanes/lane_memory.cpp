@@ -80,14 +80,15 @@ struct Moves {
   static void load_indexed(void* d, const uint8_t* host, uint64_t base, const uint64_t* address,
                            uint32_t mask) {
     R* out = static_cast<R*>(d);
-    const uint8_t* from = host - base;
+    const uintptr_t from = reinterpret_cast<uintptr_t>(host) - base;
     if (mask == ~0u) {
-      for (int i = 0; i < kLanes; ++i) out[i] = widen(read(from + address[i]));
+      for (int i = 0; i < kLanes; ++i)
+        out[i] = widen(read(reinterpret_cast<const uint8_t*>(from + address[i])));
       return;
     }
     for (uint32_t m = mask; m != 0; m &= m - 1) {
       const int i = __builtin_ctz(m);
-      out[i] = widen(read(from + address[i]));
+      out[i] = widen(read(reinterpret_cast<const uint8_t*>(from + address[i])));
     }
   }
   static void store_strided(const void* s, uint8_t* dst, uint64_t stride) {
@@ -101,10 +102,10 @@ struct Moves {
   static void store_indexed(const void* s, uint8_t* host, uint64_t base, const uint64_t* address,
                             uint32_t mask) {
     const R* in = static_cast<const R*>(s);
-    uint8_t* to = host - base;
+    const uintptr_t to = reinterpret_cast<uintptr_t>(host) - base;
     for (uint32_t m = mask; m != 0; m &= m - 1) {
       const int i = __builtin_ctz(m);
-      write(to + address[i], in[i]);
+      write(reinterpret_cast<uint8_t*>(to + address[i]), in[i]);
     }
   }
   static void load_one(void* d, int lane, const uint8_t* src) {
