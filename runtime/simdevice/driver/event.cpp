@@ -7,6 +7,21 @@
 
 namespace gacer::simdriver {
 
+EventRecordPoint newest_record(Event& event) {
+  const std::lock_guard lock(event.mutex);
+  return {event.recorded, event.id, event.generation, event.stream, event.seq};
+}
+
+bool EventRecordPoint::done(const ServerLink& link) const {
+  return !recorded || (link.event_done(event, generation) && link.stream_done(stream, seq));
+}
+
+CUresult EventRecordPoint::wait(ServerLink& link) const {
+  if (!recorded) return CUDA_SUCCESS;
+  SIM_TRY(link.wait_event(event, generation));
+  return link.wait_stream(stream, seq);
+}
+
 bool EventIds::take(ServerLink& link, uint32_t& id, uint64_t& base_generation) {
   const std::lock_guard lock(mutex_);
   const auto idle = std::find_if(retired_.begin(), retired_.end(), [&](const Retired& old) {

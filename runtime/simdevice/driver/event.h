@@ -22,6 +22,8 @@ struct Event {
   std::mutex mutex;         // held while a record is sent: generations reach the server in order
   uint64_t generation = 0;  // of the newest record, or of the last owner of the id
   bool recorded = false;
+  uint32_t stream = 0;  // where the newest record is, and its place there
+  uint64_t seq = 0;
 
   // Set when last recorded in a capturing stream; changed under graph_lock(), read without it to
   // skip the lock.
@@ -32,6 +34,20 @@ struct Event {
 
   bool timing() const { return (flags & CU_EVENT_DISABLE_TIMING) == 0; }
 };
+
+// The newest record of an event. It is done when the event says so and the stream has passed it:
+// the server writes the event first, and a stream must be idle once its last event is over.
+struct EventRecordPoint {
+  bool recorded = false;
+  uint32_t event = 0;
+  uint64_t generation = 0;
+  uint32_t stream = 0;
+  uint64_t seq = 0;
+
+  bool done(const ServerLink& link) const;
+  CUresult wait(ServerLink& link) const;
+};
+EventRecordPoint newest_record(Event& event);
 
 // Event ids of the protocol; a slot's generations go on counting when it is reused. Thread-safe.
 class EventIds {

@@ -33,28 +33,21 @@ CUresult record(CUstream stream_handle, CUevent handle, unsigned flags) {
   return submit(stream, EventRecordWork{event});
 }
 
-struct Snapshot {
-  uint32_t id;
-  uint64_t generation;
-  bool recorded;
-};
-
-CUresult snapshot(Event& event, Snapshot& out) {
-  SIM_TRY(refuse_captured_event(event));
-  const std::lock_guard lock(event.mutex);
-  out = {event.id, event.generation, event.recorded};
+CUresult find_record(CUevent handle, std::shared_ptr<Event>& event, EventRecordPoint& out) {
+  SIM_TRY(find_event(handle, event));
+  SIM_TRY(refuse_captured_event(*event));
+  out = newest_record(*event);
   return CUDA_SUCCESS;
 }
 
 // One end of an elapsed time.
 CUresult finished_record(CUevent handle, uint64_t& device_ns) {
   std::shared_ptr<Event> event;
-  Snapshot state{};
-  SIM_TRY(find_event(handle, event));
-  SIM_TRY(snapshot(*event, state));
-  if (!state.recorded || !event->timing()) return CUDA_ERROR_INVALID_HANDLE;
-  if (!Driver::get().link().event_done(state.id, state.generation)) return CUDA_ERROR_NOT_READY;
-  device_ns = Driver::get().link().event_ns(state.id);
+  EventRecordPoint point;
+  SIM_TRY(find_record(handle, event, point));
+  if (!point.recorded || !event->timing()) return CUDA_ERROR_INVALID_HANDLE;
+  if (!point.done(Driver::get().link())) return CUDA_ERROR_NOT_READY;
+  device_ns = Driver::get().link().event_ns(point.event);
   return CUDA_SUCCESS;
 }
 
@@ -102,22 +95,17 @@ CUresult cuEventRecordWithFlags_ptsz(CUevent event, CUstream stream, unsigned fl
 
 CUresult cuEventQuery(CUevent handle) {
   std::shared_ptr<Event> event;
-  Snapshot state{};
-  SIM_TRY(find_event(handle, event));
-  SIM_TRY(snapshot(*event, state));
-  if (!state.recorded) return CUDA_SUCCESS;
-  return Driver::get().link().event_done(state.id, state.generation) ? CUDA_SUCCESS
-                                                                     : CUDA_ERROR_NOT_READY;
+  EventRecordPoint point;
+  SIM_TRY(find_record(handle, event, point));
+  return point.done(Driver::get().link()) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventSynchronize(CUevent handle) {
   std::shared_ptr<Event> event;
-  Snapshot state{};
-  SIM_TRY(find_event(handle, event));
-  SIM_TRY(snapshot(*event, state));
+  EventRecordPoint point;
+  SIM_TRY(find_record(handle, event, point));
   SIM_TRY(refuse_during_capture());
-  if (!state.recorded) return CUDA_SUCCESS;
-  return Driver::get().link().wait_event(state.id, state.generation);
+  return point.wait(Driver::get().link());
 }
 
 CUresult cuEventElapsedTime_v2(float* out, CUevent start, CUevent end) {

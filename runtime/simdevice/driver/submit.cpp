@@ -23,7 +23,7 @@ M make_op(SimType type, const Stream& stream, uint32_t bytes = sizeof(M)) {
 }
 
 template <typename M>
-CUresult send(const Stream& stream, M message) {
+CUresult send(const Stream& stream, M& message) {
   return Driver::get().link().send_op(*stream.counter, &message, sizeof message);
 }
 
@@ -33,7 +33,8 @@ struct Issuer {
   bool from_graph;
 
   CUresult operator()(const EmptyWork&) const {
-    return send(stream, make_op<OpHeader>(SimType::kOpNop, stream));
+    auto op = make_op<OpHeader>(SimType::kOpNop, stream);
+    return send(stream, op);
   }
 
   CUresult operator()(const KernelWork& work) const {
@@ -98,6 +99,8 @@ struct Issuer {
     SIM_TRY(send(stream, op));
     event.generation = op.generation;
     event.recorded = true;
+    event.stream = op.op.stream;
+    event.seq = op.op.seq;
     return CUDA_SUCCESS;
   }
 

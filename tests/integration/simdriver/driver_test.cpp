@@ -2,9 +2,9 @@
 // Initialisation, contexts, device queries, errors, cuGetProcAddress.
 #include <dlfcn.h>
 
+#include <cctype>
+#include <cstring>
 #include <fstream>
-#include <regex>
-#include <set>
 #include <sstream>
 #include <thread>
 
@@ -128,52 +128,94 @@ TEST_F(DriverTest, ThePrimaryContextIsCounted) {
   CU_OK(cuCtxSetCurrent(context_));
 }
 
-TEST_F(DriverTest, ErrorNamesAndTextsCoverTheHeader) {
-  std::stringstream header;
-  header << std::ifstream(CUDA_HEADER).rdbuf();
-  std::string text = header.str();
+std::string read_text(const char* path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+bool is_word(char c) {
+  return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+std::string word_at(const std::string& text, size_t at) {
+  size_t end = at;
+  while (end < text.size() && is_word(text[end])) ++end;
+  return text.substr(at, end - at);
+}
+
+// (name, number) of every "NAME = number" in the enum of results.
+std::vector<std::pair<std::string, int>> results_of_header() {
+  std::string text = read_text(CUDA_HEADER);
   text = text.substr(text.find("typedef enum cudaError_enum"));
   text = text.substr(0, text.find("} CUresult;"));
-  const std::regex row(R"((CUDA_[A-Z0-9_]+)\s*=\s*(\d+))");
-  int rows = 0;
-  for (std::sregex_iterator it(text.begin(), text.end(), row), end; it != end; ++it, ++rows) {
+  std::vector<std::pair<std::string, int>> found;
+  for (size_t at = text.find("CUDA_"); at != std::string::npos; at = text.find("CUDA_", at + 1)) {
+    const std::string name = word_at(text, at);
+    const size_t next = text.find_first_not_of(' ', at + name.size());
+    if (text[next] == '=') found.emplace_back(name, std::stoi(text.substr(next + 1)));
+  }
+  return found;
+}
+
+TEST_F(DriverTest, ErrorNamesAndTextsCoverTheHeader) {
+  const auto rows = results_of_header();
+  EXPECT_GT(rows.size(), 90U);
+  for (const auto& [expected, number] : rows) {
     const char* name = nullptr;
     const char* words = nullptr;
-    const auto code = static_cast<CUresult>(std::stoi((*it)[2]));
-    CU_IS(CUDA_SUCCESS, cuGetErrorName(code, &name));
-    CU_IS(CUDA_SUCCESS, cuGetErrorString(code, &words));
-    EXPECT_EQ((*it)[1].str(), name);
+    CU_IS(CUDA_SUCCESS, cuGetErrorName(static_cast<CUresult>(number), &name));
+    CU_IS(CUDA_SUCCESS, cuGetErrorString(static_cast<CUresult>(number), &words));
+    EXPECT_EQ(expected, name);
     EXPECT_GT(strlen(words), 3U);
   }
-  EXPECT_GT(rows, 90);
   const char* none = "";
   CU_IS(CUDA_ERROR_INVALID_VALUE, cuGetErrorName(static_cast<CUresult>(555), &none));
   EXPECT_EQ(none, nullptr);
 }
 
-// Every function of cudaTypedefs.h, at its first version and at the newest.
+struct HeaderFunction {
+  std::string name;
+  int version = 0;
+  bool per_thread = false;
+};
+
+// Every PFN_<name>_v<version>[_ptds|_ptsz] of cudaTypedefs.h.
+std::vector<HeaderFunction> functions_of_header() {
+  const std::string text = read_text(CUDA_TYPEDEFS);
+  const std::string mark = "*PFN_";
+  std::vector<HeaderFunction> found;
+  for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
+    std::string word = word_at(text, at + mark.size());
+    HeaderFunction function;
+    function.per_thread = word.ends_with("_ptds") || word.ends_with("_ptsz");
+    if (function.per_thread) word.resize(word.size() - 5);
+    const size_t version = word.rfind("_v");
+    function.name = word.substr(0, version);
+    function.version = std::stoi(word.substr(version + 2));
+    found.push_back(function);
+  }
+  return found;
+}
+
 TEST_F(DriverTest, ProcAddressKnowsEveryFunctionOfTheHeader) {
-  std::stringstream header;
-  header << std::ifstream(CUDA_TYPEDEFS).rdbuf();
-  const std::string text = header.str();
-  const std::regex row(R"(\*PFN_(cu\w+?)_v(\d+)(_ptds|_ptsz)?\))");
-  int rows = 0;
-  for (std::sregex_iterator it(text.begin(), text.end(), row), end; it != end; ++it, ++rows) {
-    const cuuint64_t flags = (*it)[3].matched ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
-                                              : CU_GET_PROC_ADDRESS_DEFAULT;
+  const auto functions = functions_of_header();
+  EXPECT_GT(functions.size(), 600U);
+  for (const HeaderFunction& function : functions) {
+    const cuuint64_t flags = function.per_thread ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+                                                 : CU_GET_PROC_ADDRESS_DEFAULT;
     void* address = nullptr;
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     CU_IS(CUDA_SUCCESS,
-          cuGetProcAddress((*it)[1].str().c_str(), &address, std::stoi((*it)[2]), flags, &status));
-    EXPECT_NE(address, nullptr) << (*it)[0];
+          cuGetProcAddress(function.name.c_str(), &address, function.version, flags, &status));
     EXPECT_EQ(status, CU_GET_PROC_ADDRESS_SUCCESS);
     Dl_info info{};
-    ASSERT_NE(dladdr(address, &info), 0);
+    ASSERT_NE(dladdr(address, &info), 0) << function.name;
     const std::string symbol = info.dli_sname;
-    EXPECT_TRUE(symbol.starts_with((*it)[1].str())) << symbol;
-    EXPECT_EQ(symbol.ends_with("_ptds") || symbol.ends_with("_ptsz"), (*it)[3].matched) << symbol;
+    EXPECT_TRUE(symbol.starts_with(function.name)) << symbol;
+    EXPECT_EQ(symbol.ends_with("_ptds") || symbol.ends_with("_ptsz"), function.per_thread)
+        << symbol;
   }
-  EXPECT_GT(rows, 600);
 }
 
 TEST_F(DriverTest, ProcAddressTellsVersionsApart) {

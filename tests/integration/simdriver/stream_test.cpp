@@ -102,11 +102,15 @@ TEST_F(StreamTest, ANonBlockingStreamDoesNotHoldUpTheLegacyStream) {
 
 TEST_F(StreamTest, ElapsedTimeGrowsWithTheWork) {
   CUevent start = new_event(), middle = new_event(), end = new_event();
-  CU_OK(cuEventRecord(start, nullptr));
-  CU_OK(spin(1000));
-  CU_OK(cuEventRecord(middle, nullptr));
-  CU_OK(spin(100000));
-  CU_OK(cuEventRecord(end, nullptr));
+  CUstream stream = new_stream();
+  // Held until all is queued: a pause of this process would count as time between the events.
+  hold(stream);
+  CU_OK(cuEventRecord(start, stream));
+  CU_OK(spin(1000, stream));
+  CU_OK(cuEventRecord(middle, stream));
+  CU_OK(spin(100000, stream));
+  CU_OK(cuEventRecord(end, stream));
+  release();
   CU_OK(cuEventSynchronize(end));
   float brief = 0, lengthy = 0;
   CU_OK(cuEventElapsedTime(&brief, start, middle));
