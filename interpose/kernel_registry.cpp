@@ -121,23 +121,21 @@ void KernelRegistry::learn_alias(CUfunction function, CUkernel kernel) {
   bind(reinterpret_cast<uint64_t>(function), owner, static_cast<uint32_t>(facts - kernels_), false);
 }
 
-KernelResources KernelRegistry::resources_of(const KernelHandle& kernel, uint64_t handle) {
-  uint64_t word = kernel.facts->resources.load(kRelaxed);
-  if (word == 0) {
-    auto function = reinterpret_cast<CUfunction>(handle);
-    const DriverTable& real = driver();
-    if (kernel.of_library &&
-        real.cuKernelGetFunction(&function, reinterpret_cast<CUkernel>(handle)) != CUDA_SUCCESS)
-      return {};
-    int regs = 0;
-    int smem = 0;
-    real.cuFuncGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
-    real.cuFuncGetAttribute(&smem, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
-    word =
-        kResourcesKnown | uint64_t{static_cast<uint16_t>(regs)} << 32 | static_cast<uint32_t>(smem);
-    kernel.facts->resources.store(word, kRelaxed);
-  }
-  return {static_cast<uint16_t>(word >> 32), static_cast<uint32_t>(word)};
+// 0: the driver does not say.
+uint64_t KernelRegistry::ask_resources(const KernelHandle& kernel, uint64_t handle) {
+  auto function = reinterpret_cast<CUfunction>(handle);
+  const DriverTable& real = driver();
+  if (kernel.of_library &&
+      real.cuKernelGetFunction(&function, reinterpret_cast<CUkernel>(handle)) != CUDA_SUCCESS)
+    return 0;
+  int regs = 0;
+  int smem = 0;
+  real.cuFuncGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+  real.cuFuncGetAttribute(&smem, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
+  const uint64_t word =
+      kResourcesKnown | uint64_t{static_cast<uint16_t>(regs)} << 32 | static_cast<uint32_t>(smem);
+  kernel.facts->resources.store(word, kRelaxed);
+  return word;
 }
 
 uint32_t KernelRegistry::learn_shape(LaunchShape& shape, uint64_t start,

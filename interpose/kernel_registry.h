@@ -78,7 +78,11 @@ class KernelRegistry {
   KernelHandle find_kernel(uint64_t handle) const;
   // Precondition: kernel.facts != NULL; handle is the one it was found by. Asks the driver once per
   // kernel.
-  static KernelResources resources_of(const KernelHandle& kernel, uint64_t handle);
+  static KernelResources resources_of(const KernelHandle& kernel, uint64_t handle) {
+    uint64_t word = kernel.facts->resources.load(std::memory_order_relaxed);
+    if (word == 0) word = ask_resources(kernel, handle);
+    return {static_cast<uint16_t>(word >> 32), static_cast<uint32_t>(word)};
+  }
 
   // Index of the shape, which is its cost slot; its guess is filled in on the first call. kNoSlot:
   // table full.
@@ -99,6 +103,7 @@ class KernelRegistry {
     uint32_t owner = 0;               // low bits of the owner's handle; guarded by lock_
   };
 
+  static uint64_t ask_resources(const KernelHandle& kernel, uint64_t handle);
   void learn(uint64_t handle, uint64_t owner, const char* name, bool of_library);
   bool intern(uint64_t id, bool collective, uint32_t& index);
   void bind(uint64_t handle, uint64_t owner, uint32_t kernel_index, bool of_library);

@@ -24,9 +24,8 @@ void in_fork_child() {
 
 }  // namespace
 
-Attachment* attached() {
+Attachment* attach_if_due() {
   Session& session = shim().session;
-  if (Attachment* attachment = session.current()) return attachment;
   session.set_fork_handler(&in_fork_child);
   return session.ensure();
 }

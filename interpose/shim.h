@@ -28,6 +28,10 @@ inline Shim& shim() {
 }
 
 // Attaches if due; installs the fork handler on the way. NULL: detached.
-Attachment* attached();
+Attachment* attach_if_due();
+inline Attachment* attached() {
+  Attachment* attachment = shim().session.current();
+  return attachment != nullptr ? attachment : attach_if_due();
+}
 
 }  // namespace gacer::interpose

@@ -19,11 +19,6 @@ bool is_per_thread(StreamRef stream) {
 
 }  // namespace
 
-uint64_t this_thread_number() {
-  [[gnu::tls_model("initial-exec")]] static thread_local char marker = 0;
-  return reinterpret_cast<uint64_t>(&marker);
-}
-
 uint64_t default_stream_key(StreamRef stream) {
   CUcontext context = nullptr;
   if (driver().cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return 0;

@@ -28,7 +28,10 @@ inline uint64_t stream_key(StreamRef stream);
 uint64_t default_stream_key(StreamRef stream);
 
 // Unlike that of any other living thread of this process.
-uint64_t this_thread_number();
+inline uint64_t this_thread_number() {
+  [[gnu::tls_model("initial-exec")]] static thread_local char marker = 0;
+  return reinterpret_cast<uint64_t>(&marker);
+}
 
 inline bool is_default_stream(CUstream handle) {
   return handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
