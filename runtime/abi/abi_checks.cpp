@@ -19,7 +19,8 @@ static_assert(sizeof(LaunchRecord) == 64);
 static_assert(sizeof(RingControl) == 128 && offsetof(RingControl, head) == 64);
 static_assert((kRingSlots & (kRingSlots - 1)) == 0);
 static_assert(offsetof(Segment, gate) == 64 && offsetof(Segment, progress) == 192);
-static_assert(offsetof(Segment, streams) == 320 && offsetof(Segment, costs) == 320 + 64 * kStreamSlots);
+static_assert(offsetof(Segment, streams) == 320 &&
+              offsetof(Segment, costs) == 320 + 64 * kStreamSlots);
 static_assert(sizeof(Board) == 64 && offsetof(Board, version) == 60);
 
 static_assert(sizeof(MessageHeader) == 16);

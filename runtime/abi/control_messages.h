@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages on the control socket (SOCK_SEQPACKET, one message a packet). See PROTOCOL.md.
-// The receiver checks magic, version, type and exact size before it reads anything else; text fields are
-// NUL-terminated inside their array or refused.
+// The receiver checks magic, version, type and exact size before it reads anything else; text
+// fields are NUL-terminated inside their array or refused.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct MessageHeader {
   uint32_t version;  // kAbiVersion
   uint16_t type;     // MessageType
   uint16_t reserved;
-  uint32_t bytes;    // of the whole message, this header included
+  uint32_t bytes;  // of the whole message, this header included
 };
 
 struct HelloMessage {
@@ -44,9 +44,9 @@ struct HelloMessage {
   uint32_t smem_per_sm_bytes;
   uint32_t blocks_per_sm;
   uint64_t device_memory_bytes;
-  uint64_t memory_in_use_bytes; // already allocated by this process (re-attach)
+  uint64_t memory_in_use_bytes;  // already allocated by this process (re-attach)
   uint8_t device_uuid[16];
-  char tenant[64];              // processes with the same name and uid are one tenant
+  char tenant[64];  // processes with the same name and uid are one tenant
   char executable[128];
 };
 
@@ -61,8 +61,8 @@ struct WelcomeMessage {
 struct RefusedMessage {
   MessageHeader header;
   uint32_t daemon_version;
-  uint32_t code;       // errno
-  char text[240];      // one line: what, why, what to do
+  uint32_t code;   // errno
+  char text[240];  // one line: what, why, what to do
 };
 
 struct MemoryMessage {  // kMemReserve, kMemReply, kMemRelease

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layout of the sealed memfd that one tenant process and the daemon share, and of the read-only board.
+// Layout of the sealed memfd that one tenant process and the daemon share, and of the read-only
+// board.
 //
-//   segment: | header 64 | gate words 128 | progress 128 | stream slots 64x64 | cost table 16 KiB | ring ctl 128 | ring 256 KiB |
-//              daemon      daemon           shim           shim+GPU            daemon             both           shim
+//   segment: | header 64 | gate words 128 | progress 128 | stream slots 64x64 | cost table 16 KiB |
+//   ring ctl 128 | ring 256 KiB |
+//              daemon      daemon           shim           shim+GPU            daemon both shim
 //
-// Who writes what is fixed per word (below). The daemon trusts nothing that a tenant can write: it copies a
-// value once, checks it, then uses the copy. Zeroed memory means "free / nothing yet" everywhere.
-// Readiness: the creator stores header.version last with release; the opener loads it with acquire; 0 means
-// not ready, another value than kAbiVersion means refuse.
-// Fixed-width types only; no pointers, no bool, no size_t. Sizes and offsets are checked in abi_checks.cpp.
+// Who writes what is fixed per word (below). The daemon trusts nothing that a tenant can write: it
+// copies a value once, checks it, then uses the copy. Zeroed memory means "free / nothing yet"
+// everywhere. Readiness: the creator stores header.version last with release; the opener loads it
+// with acquire; 0 means not ready, another value than kAbiVersion means refuse. Fixed-width types
+// only; no pointers, no bool, no size_t. Sizes and offsets are checked in abi_checks.cpp.
 #pragma once
 
 #include <atomic>
@@ -23,8 +25,9 @@ inline constexpr uint32_t kCostSlots = 4096;
 inline constexpr uint32_t kRingSlots = 4096;  // power of two
 
 enum class GateMode : uint32_t {
-  kUngated = 0,   // launches go at once (latency class, lone tenant, passthrough)
-  kWindow = 1,    // a launch goes while in-flight cost + its cost <= window_ns, or nothing is in flight
+  kUngated = 0,  // launches go at once (latency class, lone tenant, passthrough)
+  kWindow =
+      1,  // a launch goes while in-flight cost + its cost <= window_ns, or nothing is in flight
   kClosed = 2,    // a launch waits until the mode changes or max_wait_ns has passed
   kDetached = 3,  // the daemon is leaving: pass through and attach again later
 };
@@ -34,12 +37,12 @@ enum GateFlags : uint32_t {
 };
 
 // Reason codes: one list for daemon, shim, tools and docs.
-#define GACER_REASONS(X)                                                  \
-  X(kNone, 0, "none", "not held")                                         \
-  X(kWindowFull, 1, "window", "the tenant's own window is full")          \
-  X(kLatencyActive, 2, "latency", "a latency tenant has work")            \
-  X(kNotMyQuantum, 3, "quantum", "another tenant has the time slice")     \
-  X(kDeadline, 4, "deadline", "released by the wait bound")               \
+#define GACER_REASONS(X)                                              \
+  X(kNone, 0, "none", "not held")                                     \
+  X(kWindowFull, 1, "window", "the tenant's own window is full")      \
+  X(kLatencyActive, 2, "latency", "a latency tenant has work")        \
+  X(kNotMyQuantum, 3, "quantum", "another tenant has the time slice") \
+  X(kDeadline, 4, "deadline", "released by the wait bound")           \
   X(kDaemonGone, 5, "daemon-gone", "released because the daemon is gone")
 
 enum class Reason : uint32_t {
@@ -61,48 +64,54 @@ struct alignas(64) SegmentHeader {
   std::atomic<uint32_t> version;  // last; release by creator, acquire by opener
 };
 
-// Daemon writes, shim reads. One decision = store the words relaxed, then gate_seq.fetch_add(1, release)
-// [pairs with the shim's acquire load of gate_seq], then FUTEX_WAKE on gate_seq if progress.waiting_threads != 0.
-// A reader may see a mix of two decisions for one launch; each word alone is always valid.
+// Daemon writes, shim reads. One decision = store the words relaxed, then gate_seq.fetch_add(1,
+// release) [pairs with the shim's acquire load of gate_seq], then FUTEX_WAKE on gate_seq if
+// progress.waiting_threads != 0. A reader may see a mix of two decisions for one launch; each word
+// alone is always valid.
 struct alignas(64) GateWords {
-  std::atomic<uint32_t> gate_seq;     // futex word
-  std::atomic<uint32_t> mode;         // GateMode
-  std::atomic<uint32_t> flags;        // GateFlags
-  std::atomic<uint32_t> mark_every;   // completion mark after this many launches of a stream; 0: never
-  std::atomic<uint64_t> window_ns;    // whole-GPU ns in flight
-  std::atomic<uint64_t> max_wait_ns;  // bound of one launch's wait
-  std::atomic<uint64_t> generation;   // of the configuration these words come from
-  std::atomic<uint32_t> reason;       // Reason given to launches held by mode kClosed
-  std::atomic<uint32_t> slice_blocks; // 0: unsliced (used by the slicer)
-  std::atomic<int32_t> stream_priority;  // for streams created from now on; kPriorityKeep: the program's own
+  std::atomic<uint32_t> gate_seq;  // futex word
+  std::atomic<uint32_t> mode;      // GateMode
+  std::atomic<uint32_t> flags;     // GateFlags
+  std::atomic<uint32_t>
+      mark_every;  // completion mark after this many launches of a stream; 0: never
+  std::atomic<uint64_t> window_ns;     // whole-GPU ns in flight
+  std::atomic<uint64_t> max_wait_ns;   // bound of one launch's wait
+  std::atomic<uint64_t> generation;    // of the configuration these words come from
+  std::atomic<uint32_t> reason;        // Reason given to launches held by mode kClosed
+  std::atomic<uint32_t> slice_blocks;  // 0: unsliced (used by the slicer)
+  std::atomic<int32_t>
+      stream_priority;  // for streams created from now on; kPriorityKeep: the program's own
   uint32_t reserved0;
   std::atomic<uint64_t> memory_limit_bytes;  // of the tenant; 0: none
   uint8_t reserved[64];
 };
 inline constexpr int32_t kPriorityKeep = INT32_MIN;
-// Beyond any device's range; the driver (cuStreamCreateWithPriority) or the shim clamps to the end of it.
+// Beyond any device's range; the driver (cuStreamCreateWithPriority) or the shim clamps to the end
+// of it.
 inline constexpr int32_t kPriorityHighest = INT32_MIN + 1;
 inline constexpr int32_t kPriorityLowest = INT32_MAX;
 
 // Shim writes (any thread, relaxed adds unless said), daemon reads.
 struct alignas(64) ProgressWords {
   std::atomic<uint64_t> launches;
-  std::atomic<uint64_t> waits;              // launches that had to wait
-  std::atomic<uint64_t> wait_ns;            // sum
+  std::atomic<uint64_t> waits;    // launches that had to wait
+  std::atomic<uint64_t> wait_ns;  // sum
   std::atomic<uint64_t> deadline_releases;
-  std::atomic<uint64_t> dropped_records;    // ring full
-  std::atomic<uint64_t> unregulated;        // launches without a stream slot or during capture
-  std::atomic<uint32_t> waiting_threads;    // seq_cst: announces before FUTEX_WAIT, read by the daemon after gate_seq
+  std::atomic<uint64_t> dropped_records;  // ring full
+  std::atomic<uint64_t> unregulated;      // launches without a stream slot or during capture
+  std::atomic<uint32_t>
+      waiting_threads;  // seq_cst: announces before FUTEX_WAIT, read by the daemon after gate_seq
   std::atomic<uint32_t> live_streams;
-  std::atomic<uint64_t> memory_bytes;       // this process's accounted device memory
+  std::atomic<uint64_t> memory_bytes;  // this process's accounted device memory
   std::atomic<uint64_t> wait_ns_by_reason[kReasonCount];
   uint8_t reserved[16];
 };
 
-// One per stream the process launches on. Costs are cumulative whole-GPU ns since the slot was taken.
-// in flight = submitted - completed (both wrap-free). The slot is idle when they are equal.
+// One per stream the process launches on. Costs are cumulative whole-GPU ns since the slot was
+// taken. in flight = submitted - completed (both wrap-free). The slot is idle when they are equal.
 struct alignas(64) StreamSlot {
-  std::atomic<uint64_t> completed_cost_ns;  // written by the GPU (stream write) or by the shim after an event
+  std::atomic<uint64_t>
+      completed_cost_ns;  // written by the GPU (stream write) or by the shim after an event
   std::atomic<uint64_t> submitted_cost_ns;  // shim
   std::atomic<uint64_t> marked_cost_ns;     // shim: the value the newest mark will write
   std::atomic<uint64_t> launches;           // shim
@@ -110,38 +119,40 @@ struct alignas(64) StreamSlot {
   uint8_t reserved[28];
 };
 
-// Daemon writes, shim reads: estimated cost of the kernel that the shim gave this slot (LaunchRecord.cost_slot).
-// 0: unknown, the shim uses its own guess.
+// Daemon writes, shim reads: estimated cost of the kernel that the shim gave this slot
+// (LaunchRecord.cost_slot). 0: unknown, the shim uses its own guess.
 struct CostTable {
   std::atomic<uint32_t> cost_ns[kCostSlots];
 };
 
 enum class LaunchKind : uint8_t { kKernel = 1, kCopy = 2, kMemset = 3, kGraph = 4 };
 
-// 64 bytes. A slot of the ring; `sequence` is the publication word of a bounded multi-producer queue:
-// slot i is free for ticket t (t % slots == i) when sequence == t, filled when sequence == t + 1 (release by
-// the producer, acquire by the daemon); the daemon frees it by storing t + slots (release / acquire).
+// 64 bytes. A slot of the ring; `sequence` is the publication word of a bounded multi-producer
+// queue: slot i is free for ticket t (t % slots == i) when sequence == t, filled when sequence == t
+// + 1 (release by the producer, acquire by the daemon); the daemon frees it by storing t + slots
+// (release / acquire).
 struct alignas(64) LaunchRecord {
   std::atomic<uint64_t> sequence;
   uint64_t submit_ns;       // CLOCK_MONOTONIC before the driver call
   uint64_t kernel_id;       // stable hash of module image and function name; 0 for copies
   uint64_t stream_cost_ns;  // slot's submitted_cost_ns after this launch
   uint64_t blocks_or_bytes;
-  uint32_t cost_slot;       // index into CostTable; kNoCostSlot: none
-  uint32_t cost_ns;         // what was charged
-  uint32_t wait_ns;         // saturates
-  uint32_t smem_bytes;      // per block, static + dynamic
+  uint32_t cost_slot;   // index into CostTable; kNoCostSlot: none
+  uint32_t cost_ns;     // what was charged
+  uint32_t wait_ns;     // saturates
+  uint32_t smem_bytes;  // per block, static + dynamic
   uint16_t block_threads;
   uint16_t regs_per_thread;
-  uint8_t kind;             // LaunchKind
+  uint8_t kind;  // LaunchKind
   uint8_t stream_slot;
-  uint8_t reason;           // Reason of the wait
+  uint8_t reason;  // Reason of the wait
   uint8_t flags;
 };
 inline constexpr uint32_t kNoCostSlot = UINT32_MAX;
 
 struct alignas(64) RingControl {
-  std::atomic<uint64_t> tail;  // shim: next ticket (relaxed fetch_add or CAS; the slot's sequence publishes)
+  std::atomic<uint64_t>
+      tail;  // shim: next ticket (relaxed fetch_add or CAS; the slot's sequence publishes)
   uint8_t reserved0[56];
   std::atomic<uint64_t> head;  // daemon: next ticket to read; informative for the shim
   uint8_t reserved1[56];
@@ -160,12 +171,12 @@ struct Segment {
 // Read-only for tenants, one for all, written by the daemon.
 struct alignas(64) Board {
   uint64_t magic;
-  std::atomic<uint64_t> heartbeat_ns;   // CLOCK_MONOTONIC, at least every 100 ms
+  std::atomic<uint64_t> heartbeat_ns;  // CLOCK_MONOTONIC, at least every 100 ms
   std::atomic<uint32_t> tenants;
-  std::atomic<uint32_t> latency_active; // 1 while a latency tenant has work in flight
-  std::atomic<uint32_t> policy;         // index of the policy row
+  std::atomic<uint32_t> latency_active;  // 1 while a latency tenant has work in flight
+  std::atomic<uint32_t> policy;          // index of the policy row
   uint8_t reserved[32];
-  std::atomic<uint32_t> version;        // as in SegmentHeader
+  std::atomic<uint32_t> version;  // as in SegmentHeader
 };
 inline constexpr uint64_t kHeartbeatStaleNs = 1'000'000'000;
 

@@ -11,6 +11,8 @@ uint64_t monotonic_now_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000ULL + static_cast<uint64_t>(now.tv_nsec);
 }
 
-uint64_t SteadyClock::now_ns() const { return monotonic_now_ns(); }
+uint64_t SteadyClock::now_ns() const {
+  return monotonic_now_ns();
+}
 
 }  // namespace gacer

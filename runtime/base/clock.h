@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time as a dependency. Only daemons, tools and tenants read a real clock; cores get now_ns passed in.
+// Time as a dependency. Only daemons, tools and tenants read a real clock; cores get now_ns passed
+// in.
 #pragma once
 
 #include <cstdint>

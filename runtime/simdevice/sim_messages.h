@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protocol between the simulated driver (libcuda.so.1, one per process: "facade") and the server that owns the
-// simulated device. SOCK_SEQPACKET, one message a packet, versioned like runtime/abi: exact match or refused.
+// Protocol between the simulated driver (libcuda.so.1, one per process: "facade") and the server
+// that owns the simulated device. SOCK_SEQPACKET, one message a packet, versioned like runtime/abi:
+// exact match or refused.
 //
 //   facade --Hello--> server --HelloReply + fds [client page]--> facade
-//   requests carry request_id != 0 and are answered by one Reply with the same id (possibly with an fd);
-//   stream operations carry request_id 0, are never answered, and complete through the client page.
+//   requests carry request_id != 0 and are answered by one Reply with the same id (possibly with an
+//   fd); stream operations carry request_id 0, are never answered, and complete through the client
+//   page.
 //
-// Order: messages of one client are handled in the order they were sent, so an operation may name a stream,
-// event or module created by an earlier message. A broken message gets the client disconnected.
-// Device addresses: [kDeviceBase, kDeviceBase + memory_bytes). The facade reserves that range (PROT_NONE) so that
-// no host pointer can equal a device pointer. Host pinned and managed memory keeps its host address (UVA).
-// Stream 0 is the legacy stream of the primary context only and exists from the start; any other context's legacy
-// stream is made with kStreamCreate (blocking = 2) so that its sequence numbers have a slot of their own.
-// The server reads foreign host memory with process_vm_readv: where Yama restricts ptrace the facade calls
+// Order: messages of one client are handled in the order they were sent, so an operation may name a
+// stream, event or module created by an earlier message. A broken message gets the client
+// disconnected. Device addresses: [kDeviceBase, kDeviceBase + memory_bytes). The facade reserves
+// that range (PROT_NONE) so that no host pointer can equal a device pointer. Host pinned and
+// managed memory keeps its host address (UVA). Stream 0 is the legacy stream of the primary context
+// only and exists from the start; any other context's legacy stream is made with kStreamCreate
+// (blocking = 2) so that its sequence numbers have a slot of their own. The server reads foreign
+// host memory with process_vm_readv: where Yama restricts ptrace the facade calls
 // prctl(PR_SET_PTRACER, pid of the server from SO_PEERCRED).
-// The server stops reading a client that has more than kSimMaxPendingOps operations pending: sending then blocks, as
-// launching does on a real device whose queue is full. kHostFunctionDone is therefore sent without MSG_DONTWAIT too;
-// while a host function or value wait is outstanding the server keeps reading.
+// The server stops reading a client that has more than kSimMaxPendingOps operations pending:
+// sending then blocks, as launching does on a real device whose queue is full. kHostFunctionDone is
+// therefore sent without MSG_DONTWAIT too; while a host function or value wait is outstanding the
+// server keeps reading.
 #pragma once
 
 #include <atomic>
@@ -28,7 +32,8 @@ inline constexpr uint32_t kSimVersion = 1;
 inline constexpr uint32_t kSimMagic = 0x47'4D'49'53U;  // "SIMG"
 inline constexpr uint64_t kDeviceBase = 0x0000'0200'0000'0000ULL;
 inline constexpr uint32_t kMaxSimMessageBytes = 64 * 1024;
-inline constexpr uint32_t kSimStreams = 1024;   // ids 0..1023 of one client; 0: legacy stream of the primary context
+inline constexpr uint32_t kSimStreams =
+    1024;  // ids 0..1023 of one client; 0: legacy stream of the primary context
 inline constexpr uint32_t kSimEvents = 32768;
 inline constexpr uint32_t kSimMaxPendingOps = 4096;
 
@@ -40,13 +45,15 @@ enum class SimType : uint16_t {
   kMemAlloc,        // MemAllocMsg -> Reply.value = device address
   kMemFree,         // MemAllocMsg.address; the facade has synchronised before
   kMemInfo,         // -> Reply.value = free, Reply.value2 = total
-  kHostMap,         // HostMapMsg (+ fd: memfd with F_SEAL_SHRINK, shared from offset 0; without fd: foreign memory, copies and stream
+  kHostMap,         // HostMapMsg (+ fd: memfd with F_SEAL_SHRINK, shared from offset 0; without fd:
+                    // foreign memory, copies and stream
                     // writes only, through process_vm_readv/writev)
   kHostUnmap,       // HostMapMsg.address
-  kModuleLoad,      // ModuleMsg + fd with the PTX text -> Reply.value = module id, fd with JSON (see below);
-                    // on error Reply.error and Reply.text (compiler log line)
-  kModuleUnload,    // ModuleMsg
-  kMpsQuery,        // -> Reply.value = 1 when this client runs under MPS
+  kModuleLoad,    // ModuleMsg + fd with the PTX text -> Reply.value = module id, fd with JSON (see
+                  // below);
+                  // on error Reply.error and Reply.text (compiler log line)
+  kModuleUnload,  // ModuleMsg
+  kMpsQuery,      // -> Reply.value = 1 when this client runs under MPS
   // One-way (request_id 0)
   kStreamCreate = 64,  // StreamMsg
   kStreamDestroy,      // StreamMsg: what is queued still runs
@@ -56,7 +63,8 @@ enum class SimType : uint16_t {
   kOpMemset,           // MemsetOp
   kOpEventRecord,      // EventOp
   kOpEventWait,        // EventOp
-  kOpHostFunction,     // HostFunctionOp; server -> facade kRunHostFunction; facade -> server kHostFunctionDone
+  kOpHostFunction,     // HostFunctionOp; server -> facade kRunHostFunction; facade -> server
+                       // kHostFunctionDone
   kHostFunctionDone,   // HostFunctionOp
   kOpWriteValue,       // ValueOp
   kOpWaitValue,        // ValueOp
@@ -77,21 +85,21 @@ struct SimHeader {
 struct HelloMsg {
   SimHeader header;
   uint32_t pid;
-  uint32_t mps;          // 1: an MPS control daemon answers at CUDA_MPS_PIPE_DIRECTORY
+  uint32_t mps;  // 1: an MPS control daemon answers at CUDA_MPS_PIPE_DIRECTORY
   uint32_t mps_active_thread_percentage;  // 0 or 100: all SMs
   int32_t mps_client_priority;            // 0 normal, 1 below
-  char device[32];       // SIMGPU_DEVICE or ""
-  char label[64];        // SIMGPU_LABEL, else executable name: names the track of the timeline
+  char device[32];                        // SIMGPU_DEVICE or ""
+  char label[64];  // SIMGPU_LABEL, else executable name: names the track of the timeline
 };
 
 // The hello reply's text is the device's key; both sides look its numbers up in device_models.def.
 struct ReplyMsg {
   SimHeader header;
-  int32_t error;     // CUresult
+  int32_t error;  // CUresult
   uint32_t reserved;
   uint64_t value;
   uint64_t value2;
-  char text[1024];   // device key for hello; one line on error
+  char text[1024];  // device key for hello; one line on error
 };
 
 struct ContextMsg {
@@ -120,8 +128,8 @@ struct ModuleMsg {
   SimHeader header;
   uint32_t context;
   uint32_t reserved;
-  uint64_t module;    // unload
-  uint64_t ptx_bytes; // load
+  uint64_t module;     // unload
+  uint64_t ptx_bytes;  // load
 };
 // JSON of a loaded module:
 // {"kernels":[{"name","params":[[offset,bytes],..],"param_bytes","regs","smem","local","max_threads","cooperative"}],
@@ -131,20 +139,23 @@ struct StreamMsg {
   SimHeader header;
   uint32_t context;
   uint32_t stream;    // 1..kSimStreams-1, chosen by the facade
-  uint32_t blocking;  // 1: synchronises with the legacy stream of its context; 0: CU_STREAM_NON_BLOCKING;
-                      // 2: is itself the legacy stream of its context (a context other than the primary one)
+  uint32_t blocking;  // 1: synchronises with the legacy stream of its context; 0:
+                      // CU_STREAM_NON_BLOCKING; 2: is itself the legacy stream of its context (a
+                      // context other than the primary one)
   int32_t priority;   // CUDA convention: lower number = higher priority, 0..-5
 };
 
 inline constexpr uint32_t kLegacyOfContext = 2;
 
-// Every stream operation starts with this. `seq` counts 1, 2, 3, ... per stream; when it and all before it on the
-// stream are done, ClientPage.streams[stream].completed_seq reaches seq. When a stream or event id is used again
-// after its destruction, seq and generation go on from where they were: the server never resets a slot.
+// Every stream operation starts with this. `seq` counts 1, 2, 3, ... per stream; when it and all
+// before it on the stream are done, ClientPage.streams[stream].completed_seq reaches seq. When a
+// stream or event id is used again after its destruction, seq and generation go on from where they
+// were: the server never resets a slot.
 struct OpHeader {
   SimHeader header;
   uint32_t context;
-  uint32_t stream;   // 0: legacy default stream of the primary context (see StreamMsg for those of others)
+  uint32_t stream;  // 0: legacy default stream of the primary context (see StreamMsg for those of
+                    // others)
   uint64_t seq;
 };
 
@@ -155,8 +166,8 @@ struct KernelOp {
   uint32_t grid[3];
   uint32_t block[3];
   uint32_t dynamic_smem_bytes;
-  int32_t priority;        // of the launch; INT32_MIN: the stream's
-  uint32_t flags;          // kKernelCooperative, kOpFromGraph
+  int32_t priority;  // of the launch; INT32_MIN: the stream's
+  uint32_t flags;    // kKernelCooperative, kOpFromGraph
   uint32_t param_bytes;
   uint32_t reserved;
   // param_bytes bytes follow
@@ -165,8 +176,8 @@ inline constexpr uint32_t kKernelCooperative = 1;
 inline constexpr uint32_t kOpFromGraph = 2;  // shorter launch latency
 
 enum class CopyKind : uint32_t { kHtoD = 1, kDtoH = 2, kDtoD = 3, kHtoH = 4 };
-// Rows of width_bytes; linear copies have height 1, depth 1. Host addresses are read and written in the client's memory at
-// the time the operation runs.
+// Rows of width_bytes; linear copies have height 1, depth 1. Host addresses are read and written in
+// the client's memory at the time the operation runs.
 struct CopyOp {
   OpHeader op;
   uint64_t dst, src;
@@ -188,7 +199,7 @@ struct MemsetOp {
 
 struct EventOp {
   OpHeader op;
-  uint32_t event;       // 0..kSimEvents-1 of the client, chosen by the facade
+  uint32_t event;  // 0..kSimEvents-1 of the client, chosen by the facade
   uint32_t timing;
   uint64_t generation;  // record: counts up per event; wait: the generation to wait for
 };
@@ -198,7 +209,12 @@ struct HostFunctionOp {
   uint64_t token;
 };
 
-enum class WaitCompare : uint32_t { kGeq = 0, kEq = 1, kAnd = 2, kNor = 3 };  // as CUstreamWaitValue_flags
+enum class WaitCompare : uint32_t {
+  kGeq = 0,
+  kEq = 1,
+  kAnd = 2,
+  kNor = 3
+};  // as CUstreamWaitValue_flags
 struct ValueOp {
   OpHeader op;
   uint64_t address;  // device address or registered host address
@@ -207,7 +223,8 @@ struct ValueOp {
   uint32_t compare;  // wait only
 };
 
-// Shared with one client; the server writes, the client reads and futex-waits on the low half of the words.
+// Shared with one client; the server writes, the client reads and futex-waits on the low half of
+// the words.
 struct alignas(64) ClientStream {
   std::atomic<uint64_t> completed_seq;  // release by server, acquire by facade
   std::atomic<uint32_t> waiters;        // facade: > 0 while a thread waits; server wakes `futex`
@@ -215,18 +232,18 @@ struct alignas(64) ClientStream {
 };
 struct alignas(32) ClientEvent {
   std::atomic<uint64_t> completed_generation;
-  std::atomic<uint64_t> device_ns;      // model time of the newest completed record
+  std::atomic<uint64_t> device_ns;  // model time of the newest completed record
   std::atomic<uint32_t> waiters;
   std::atomic<uint32_t> futex;
 };
 struct ClientPage {
   uint32_t magic;
   uint32_t version;
-  std::atomic<uint32_t> sticky_error;   // CUresult; set once
-  std::atomic<uint32_t> alive;          // 1 while the server runs
-  std::atomic<uint64_t> device_ns;      // model time, updated while work runs
+  std::atomic<uint32_t> sticky_error;  // CUresult; set once
+  std::atomic<uint32_t> alive;         // 1 while the server runs
+  std::atomic<uint64_t> device_ns;     // model time, updated while work runs
   uint8_t reserved[40];
-  char error_text[512];                 // what faulted, one line, before sticky_error
+  char error_text[512];  // what faulted, one line, before sticky_error
   ClientStream streams[kSimStreams];
   ClientEvent events[kSimEvents];
 };

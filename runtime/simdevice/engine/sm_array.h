@@ -35,7 +35,8 @@ class SmArray {
   void freeze(uint64_t now_ns);
   void thaw(uint64_t now_ns);
 
-  // A kernel that is queued behind one that ended will be added within the stream gap: the slice is not given up.
+  // A kernel that is queued behind one that ended will be added within the stream gap: the slice is
+  // not given up.
   void expect_run() { ++expected_; }
   void unexpect_run() { --expected_; }
   bool has_work() const { return !runs_.empty() || expected_ > 0; }

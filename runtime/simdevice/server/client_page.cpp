@@ -67,12 +67,16 @@ void ClientPageOwner::stream_completed(uint32_t stream, uint64_t seq) {
   wake(slot.waiters, slot.futex);
 }
 
-void ClientPageOwner::event_completed(uint32_t event, uint64_t generation, uint64_t device_ns) {
+void ClientPageOwner::record_completed(uint32_t event, uint64_t generation, uint64_t device_ns,
+                                       uint32_t stream, uint64_t seq) {
   ClientEvent& slot = page_->events[event];
   slot.device_ns.store(device_ns,
                        std::memory_order_release);  // before the generation that names it
   slot.completed_generation.store(generation,
                                   std::memory_order_release);  // pairs with acquire load
+  // Both words before the wake, which may cost this thread its core: who waited for the event must
+  // find the stream done too.
+  stream_completed(stream, seq);
   wake(slot.waiters, slot.futex);
 }
 

@@ -20,7 +20,9 @@ class ClientPageOwner {
 
   int fd() const { return fd_.get(); }
   void stream_completed(uint32_t stream, uint64_t seq);
-  void event_completed(uint32_t event, uint64_t generation, uint64_t device_ns);
+  // An event record that was operation `seq` of `stream`: the event and the stream.
+  void record_completed(uint32_t event, uint64_t generation, uint64_t device_ns, uint32_t stream,
+                        uint64_t seq);
   // The first error stays.
   void set_sticky_error(int cuda_error, std::string_view text);
   void set_device_ns(uint64_t device_ns);

@@ -35,8 +35,7 @@ std::string reply(Client& client, uint32_t request_id, int error, const Answer& 
   message.error = error;
   message.value = answer.value;
   message.value2 = answer.value2;
-  const size_t length = std::min(answer.text.size(), sizeof message.text - 1);
-  std::memcpy(message.text, answer.text.data(), length);
+  answer.text.copy(message.text, sizeof message.text - 1);
   const auto* bytes = reinterpret_cast<const uint8_t*>(&message);
   const bool sent = send_packet(client.socket.get(), {bytes, sizeof message}, answer.fd);
   return sent ? "" : "it does not read its replies";

@@ -61,7 +61,8 @@ void fill_globals(const LoadedModule& module, ClientMemory& memory) {
   for (size_t i = 0; i < globals.size(); ++i) {
     const GlobalInfo& global = globals[i];
     uint8_t* to = memory.resolve(module.global_addresses[i], std::max<uint64_t>(global.bytes, 1));
-    std::memcpy(to, global.initial.data(), std::min<uint64_t>(global.initial.size(), global.bytes));
+    std::copy_n(global.initial.begin(), std::min<uint64_t>(global.initial.size(), global.bytes),
+                to);
     for (const auto& [offset, index] : global.relocations) {
       if (offset + 8 > global.bytes || index >= globals.size()) continue;
       uint64_t addend = 0;

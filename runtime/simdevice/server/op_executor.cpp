@@ -168,9 +168,12 @@ void OpExecutor::op_ended(const Op& op, uint64_t start_ns, uint64_t end_ns) {
   PendingOp& pending = pending_.at(op.spec.cookie);
   if (timeline_.enabled()) record_span(op, pending, start_ns, end_ns);
   ClientPageOwner& page = pending.client->page;
-  if (const auto* record = std::get_if<RecordPayload>(&pending.payload))
-    page.event_completed(record->op.event, record->op.generation, end_ns);
-  page.stream_completed(pending.stream, pending.seq);
+  if (const auto* record = std::get_if<RecordPayload>(&pending.payload)) {
+    page.record_completed(record->op.event, record->op.generation, end_ns, pending.stream,
+                          pending.seq);
+  } else {
+    page.stream_completed(pending.stream, pending.seq);
+  }
   pending_.release(op.spec.cookie);
 }
 

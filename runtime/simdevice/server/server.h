@@ -24,11 +24,11 @@ class Server {
   static Result<std::unique_ptr<Server>> create(const ServerOptions& options);
   ~Server();
 
-  // Until the last client has been gone for options.linger_s, or SIGTERM/SIGINT. Returns the exit status.
+  // Until the last client has been gone for options.linger_s, or SIGTERM/SIGINT. Returns the exit
+  // status.
   int run();
 
  private:
-
   Server(const ServerOptions& options, DeviceMemory memory, Listener listener, UniqueFd epoll,
          UniqueFd signals);
   void wait_for_work();

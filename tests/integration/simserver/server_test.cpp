@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // simgpu-server as one client sees it: memory, modules, kernels, copies, events, faults.
 #include <cuda.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 
 #include <numeric>
@@ -126,9 +126,14 @@ TEST_F(SimServer, SaysWhenMemoryIsUsedUp) {
 
 TEST_F(SimServer, EventsCarryModelTime) {
   client_.stream(1, 0);
+  // The function holds the stream until all is queued, so that nothing depends on when messages
+  // arrive.
+  client_.host_function(1, 1);
   client_.record(1, 10, 1);
   client_.launch(1, {module_, kSpin, 1, 32, {100'000}});
   client_.record(1, 11, 1);
+  ASSERT_EQ(client_.receive_host_function(), 1U);
+  client_.host_function_done(1);
   ASSERT_TRUE(client_.sync(1));
   ASSERT_TRUE(client_.event_done(10, 1));
   ASSERT_TRUE(client_.event_done(11, 1));

@@ -61,8 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"StrayCharacter", ".entry k() { ret; } `", "line 4:", "does not use"},
         Malformed{"InitialiserOpen", ".global .u32 a[2] = {1, 2;", "line 4:", "expected '}'"},
         Malformed{"AddressSize", ".address_size 48", "line 4:", "32 or 64"},
-        Malformed{"ControlByte", ".entry k() { \001 }",
-                  "line 4:", "does not use"}),
+        Malformed{"ControlByte", ".entry k() { \001 }", "line 4:", "does not use"}),
     [](const auto& row) { return std::string(row.param.name); });
 
 TEST(MalformedHeader, IsNamed) {
