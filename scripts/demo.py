@@ -4,7 +4,7 @@
 alone      each tenant by itself
 timeslice  both, no MPS: the device gives one process at a time a quantum
 mps        both under MPS, nobody regulates
-gacer      both under MPS, started by `gacer run` with the default policy
+gacer      both under MPS, started by `gacer run`; policy and knobs are SETTINGS below
 
 All four share one simulated device, so kernels are costed once. Host times are divided by the time scale of the
 simulated device. The latency tenant's load is half of what it reaches alone in a closed loop.
@@ -21,6 +21,9 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLASSES = {"bert-base": "latency", "resnet50": "batch"}
+# Knobs of gacerd in microseconds of device time: a window that drains within about a kernel, and company for the
+# latency tenant in the first 8 ms of a stretch of work. gacerd counts host time, so the time scale multiplies them.
+SETTINGS = {"window_us": 500, "latency_grace_us": 8000}
 
 
 class DemoError(Exception):
@@ -32,8 +35,8 @@ def parse_arguments():
     parser.add_argument("--build", default="build/release", help="build folder (default %(default)s)")
     parser.add_argument("--out", default="build/demo", help="folder for result.json and timeline.json")
     parser.add_argument("--device", default="A100", help="simulated device (default %(default)s)")
-    parser.add_argument("--time-scale", type=float, default=4.0, help="real ns per model ns (default %(default)s)")
-    parser.add_argument("--seconds", type=float, default=7.0, help="measured wall seconds per run (default %(default)s)")
+    parser.add_argument("--time-scale", type=float, default=8.0, help="real ns per model ns (default %(default)s)")
+    parser.add_argument("--seconds", type=float, default=8.0, help="measured wall seconds per run (default %(default)s)")
     parser.add_argument("--latency-model", default="bert-base")
     parser.add_argument("--batch-model", default="resnet50")
     parser.add_argument("--batch", type=int, default=32, help="batch size of the batch tenant (default %(default)s)")
@@ -139,7 +142,7 @@ class Demo:
         self.out = ROOT / arguments.out
         self.out.mkdir(parents=True, exist_ok=True)
         self.device = Device(arguments, self.out)
-        self.start_file, self.stop_file = self.out / "start", self.out / "stop"
+        self.start_file = self.out / "start"
         self.runs = []
 
     def latency_options(self, rate):
@@ -206,7 +209,8 @@ class Demo:
     def run_gacer(self, specs):
         socket = self.out / "gacer.sock"
         gacerd = ROOT / self.arguments.build / "bin" / "gacerd"
-        settings = [part for setting in self.arguments.set for part in ("--set", setting)]
+        scaled = [f"{key}={round(value * self.arguments.time_scale)}" for key, value in SETTINGS.items()]
+        settings = [part for setting in scaled + self.arguments.set for part in ("--set", setting)]
         with open(self.out / "gacerd.log", "w") as log:
             daemon = subprocess.Popen([gacerd, "--socket", socket, "--policy", "priority", *settings], stderr=log, stdout=log)
         try:
