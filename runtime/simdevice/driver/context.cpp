@@ -23,10 +23,24 @@ std::array<size_t, CU_LIMIT_MAX> default_limits() {
   return limits;
 }
 
-// The stack of current contexts of one thread.
-std::vector<std::shared_ptr<Context>>& stack() {
-  thread_local std::vector<std::shared_ptr<Context>> contexts;
-  return contexts;
+using ContextStack = std::vector<std::shared_ptr<Context>>;
+
+// A plain pointer: it is still there for destructors of the program that run after thread storage
+// is gone.
+thread_local ContextStack* contexts_here = nullptr;
+
+struct ContextStackOwner {
+  ~ContextStackOwner() {
+    delete contexts_here;
+    contexts_here = nullptr;
+  }
+};
+
+// The stack of current contexts of one thread; empty again once the thread ends.
+ContextStack& stack() {
+  [[maybe_unused]] thread_local ContextStackOwner owner;
+  if (contexts_here == nullptr) contexts_here = new ContextStack;
+  return *contexts_here;
 }
 
 }  // namespace

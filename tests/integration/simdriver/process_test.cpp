@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <thread>
@@ -170,6 +171,16 @@ TEST(Processes, AForkChildOfAProgramThatUsesTheDeviceIsNotInitialised) {
     return cuCtxSynchronize() == CUDA_SUCCESS ? 0 : 24;  // the parent is none the worse
   });
   EXPECT_EQ(parent.wait(), 0);
+}
+
+// Exit handlers run after the main thread's storage is gone, as static destructors do.
+TEST(Processes, CallsAtExitAnswerInsteadOfCrashing) {
+  Child child([] {
+    std::atexit([] { _exit(cuMemFree(1) == CUDA_SUCCESS ? 21 : 20); });
+    if (const int failed = vector_work(1); failed != 0) return failed;
+    std::exit(22);
+  });
+  EXPECT_EQ(child.wait(), 20);
 }
 
 TEST(Processes, CallsBeforeInitAreRefused) {
