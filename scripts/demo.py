@@ -22,8 +22,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLASSES = {"bert-base": "latency", "resnet50": "batch"}
 # Knobs of gacerd in microseconds of device time: a window that drains within about a kernel, and company for the
-# latency tenant in the first 8 ms of a stretch of work. gacerd counts host time, so the time scale multiplies them.
-SETTINGS = {"window_us": 500, "latency_grace_us": 8000}
+# latency tenant in the first 6 ms of a stretch of work. gacerd counts host time, so the time scale multiplies them.
+SETTINGS = {"window_us": 500, "latency_grace_us": 6000}
 
 
 class DemoError(Exception):
