@@ -4,8 +4,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}
+case $preset in
+  release | asan | tsan) ;;
+  *) echo "build.sh: error: unknown preset '$preset'; there are: release asan tsan" >&2; exit 2 ;;
+esac
 [ $# -gt 0 ] && shift
-[ -f "build/$preset/build.ninja" ] || cmake --preset "$preset" >"/tmp/gacer-configure.$$" 2>&1 ||
-  { cat "/tmp/gacer-configure.$$" >&2; rm -f "/tmp/gacer-configure.$$"; exit 1; }
-rm -f "/tmp/gacer-configure.$$"
-exec ninja -C "build/$preset" -j2 "$@"
+if [ ! -f "build/$preset/build.ninja" ]; then
+  log=$(mktemp)
+  trap 'rm -f "$log"' EXIT
+  cmake --preset "$preset" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+fi
+ninja -C "build/$preset" -j2 "$@"
