@@ -117,7 +117,8 @@ def driver_symbols(stub):
 
 
 def hooked_symbols(hooks):
-    return re.findall(r"^GACER_HOOK\((\w+),", hooks.read_text(), re.MULTILINE)
+    rows = "".join(part.read_text() for part in sorted((hooks.parent / "hooks").glob("*.def")))
+    return re.findall(r"^GACER_HOOK\((\w+),", rows, re.MULTILINE)
 
 
 def assembly(symbols, hooked):

@@ -22,7 +22,7 @@ target_compile_options(gacer_warnings INTERFACE
   -Wall -Wextra -Werror -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Wundef
   -Wold-style-cast -Wimplicit-fallthrough -fno-strict-aliasing)
 if(GACER_SANITIZE)
-  add_compile_options(-fsanitize=${GACER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_compile_options(-O1 -g1 -fsanitize=${GACER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${GACER_SANITIZE})
 endif()
 

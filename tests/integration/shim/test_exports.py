@@ -28,8 +28,9 @@ class ExportsTest(unittest.TestCase):
         self.assertEqual(defined(SHIM), stub | EXTRA)
 
     def test_every_hook_is_reached_by_its_exported_name(self):
-        hooks = pathlib.Path(__file__).resolve().parents[3] / "interpose" / "cuda_hooks.def"
-        names = re.findall(r"^GACER_HOOK\((\w+),", hooks.read_text(), re.MULTILINE)
+        hooks = pathlib.Path(__file__).resolve().parents[3] / "interpose" / "hooks"
+        rows = "".join(part.read_text() for part in hooks.glob("*.def"))
+        names = re.findall(r"^GACER_HOOK\((\w+),", rows, re.MULTILINE)
         code = output("objdump", "-d", "--no-show-raw-insn", SHIM)
         for name in set(names) & defined(SHIM):
             self.assertRegex(code, rf"<{name}>:\n[^\n]*jmp[^\n]*<gacer_hook_{name}>", name)

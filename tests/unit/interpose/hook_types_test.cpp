@@ -15,6 +15,7 @@
 #define GACER_TYPE_ptds(base, version) PFN_##base##_v##version##_ptds
 #define GACER_HOOK(symbol, base, version, stream, hook_class) \
   static_assert(std::is_same_v<GACER_TYPE_##stream(base, version), decltype(&::symbol)>, #symbol);
+#define GACER_FORWARD GACER_HOOK
 #include "interpose/cuda_hooks.def"
 
 TEST(HookTypes, given_every_row_then_its_type_is_the_toolkits) {
