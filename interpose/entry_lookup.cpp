@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points: cuGetProcAddress. The driver is asked first; what it does not have, nobody gets.
+#include "interpose/coverage.h"
 #include "interpose/driver.h"
 #include "interpose/hook_declarations.h"
 #include "interpose/hook_scope.h"
@@ -12,7 +13,9 @@ CUresult replace(const char* name, void** function, int version, cuuint64_t flag
                  CUresult result) {
   if (result != CUDA_SUCCESS || function == nullptr) return result;
   if (*function == nullptr) return CUDA_ERROR_NOT_FOUND;
-  *function = gacer::interpose::hook_for(name, version, flags, *function);
+  void* const real = *function;
+  *function = gacer::interpose::hook_for(name, version, flags, real);
+  if (*function == real) gacer::interpose::note_handed_out_function(name);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "interpose/coverage.h"
 #include "interpose/dlopen_redirect.h"
 #include "interpose/driver.h"
 #include "runtime/abi/version.h"
@@ -34,6 +35,8 @@ void* gacer_forward_resolve(uint32_t index) {
     gacer::log_line(gacer::LogLevel::kInfo, "gacer", "the driver has no %s", kForwardNames[index]);
     function =
         gacer::interpose::missing_function(found ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_NO_DEVICE);
+  } else {
+    gacer::interpose::note_forwarded_function(kForwardNames[index], &gacer_forward_counts[index]);
   }
   if (gacer::interpose::detail::driver_ready.load(
           std::memory_order_acquire))  // pairs with load_driver()

@@ -14,6 +14,7 @@
 #include <ctime>
 #include <new>
 
+#include "interpose/coverage.h"
 #include "interpose/driver.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
@@ -168,6 +169,7 @@ void Session::connect(const abi::HelloMessage& hello, uint64_t now_ns) {
   newest_ = attachment;
   attachment->memory_told_bytes = hello.memory_in_use_bytes;
   attachment->socket_inode = inode_of(attachment->socket);
+  move_coverage_to(*attachment);
   publish(attachment);
 }
 
@@ -219,6 +221,7 @@ void Session::check_daemon(Attachment& attachment, uint64_t launches) {
     interval = std::max<uint64_t>(interval * kCheckSeldomNs / since_ns, 1);
   check_interval_.store(interval, kRelaxed);
   clock_.synchronise();
+  refresh_coverage(attachment);
   gacer_fast_path.next_check.store(launches + interval, kRelaxed);
   if (attachment.board == nullptr) return;
   const uint64_t beat_ns = attachment.board->heartbeat_ns.load(kRelaxed);

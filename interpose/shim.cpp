@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/shim.h"
 
+#include "interpose/coverage.h"
 #include "interpose/driver.h"
 
 namespace gacer::interpose {
@@ -20,6 +21,7 @@ void in_fork_child() {
   mine.graphs.reset();
   mine.memory.reset();
   reset_driver_lock();
+  reset_coverage();
 }
 
 }  // namespace

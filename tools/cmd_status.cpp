@@ -5,6 +5,7 @@
 
 #include "tools/cli_parse.h"
 #include "tools/control_client.h"
+#include "tools/coverage_table.h"
 #include "tools/size_text.h"
 #include "tools/text_table.h"
 
@@ -79,12 +80,18 @@ int run_status(const Arguments& arguments) {
   CLI::App app("Shows policy, tenants, their gates, waits by reason, and memory.", "gacer status");
   std::string socket_path;
   bool as_json = false;
+  bool coverage = false;
   add_socket_option(app, socket_path);
+  app.add_flag("--coverage", coverage,
+               "Launches and allocations that reached the driver unregulated, by function and kind "
+               "of stream");
   app.add_flag("--json", as_json, "The daemon's whole answer, knobs included");
   if (!parse(app, arguments)) return kExitOk;
   const json status = json::parse(ControlClient(socket_path).request("status"));
   if (as_json)
     fmt::print("{}\n", status.dump(2));
+  else if (coverage)
+    fmt::print("{}", coverage_table(status));
   else
     print_tables(status);
   return kExitOk;

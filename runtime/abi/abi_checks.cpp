@@ -21,6 +21,9 @@ static_assert((kRingSlots & (kRingSlots - 1)) == 0);
 static_assert(offsetof(Segment, gate) == 64 && offsetof(Segment, progress) == 192);
 static_assert(offsetof(Segment, streams) == 320 &&
               offsetof(Segment, costs) == 320 + 64 * kStreamSlots);
+static_assert(sizeof(UnknownFunction) == 64 && offsetof(UnknownFunction, calls) == 56);
+static_assert(offsetof(Segment, coverage) ==
+              320 + 64 * kStreamSlots + 4 * kCostSlots + 128 + 64 * kRingSlots);
 static_assert(sizeof(Board) == 64 && offsetof(Board, version) == 60);
 
 static_assert(sizeof(MessageHeader) == 16);

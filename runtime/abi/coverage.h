@@ -27,4 +27,9 @@ enum class CoverageStream : uint32_t {
       kCount
 };
 
+inline constexpr uint32_t kCoveredFunctionCount = static_cast<uint32_t>(CoveredFunction::kCount);
+inline constexpr uint32_t kCoverageStreamCount = static_cast<uint32_t>(CoverageStream::kCount);
+inline constexpr uint32_t kUnknownFunctionRows = 16;
+inline constexpr uint32_t kUnknownNameBytes = 48;
+
 }  // namespace gacer::abi

@@ -3,8 +3,9 @@
 // board.
 //
 //   segment: | header 64 | gate words 128 | progress 128 | stream slots 64x64 | cost table 16 KiB |
-//   ring ctl 128 | ring 256 KiB |
-//              daemon      daemon           shim           shim+GPU            daemon both shim
+//   ring ctl 128 | ring 256 KiB | coverage |
+//              daemon      daemon           shim           shim+GPU            daemon both shim,
+//              shim
 //
 // Who writes what is fixed per word (below). The daemon trusts nothing that a tenant can write: it
 // copies a value once, checks it, then uses the copy. Zeroed memory means "free / nothing yet"
@@ -16,6 +17,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/abi/coverage.h"
 #include "runtime/abi/version.h"
 
 namespace gacer::abi {
@@ -98,7 +100,7 @@ struct alignas(64) ProgressWords {
   std::atomic<uint64_t> wait_ns;  // sum
   std::atomic<uint64_t> deadline_releases;
   std::atomic<uint64_t> dropped_records;  // ring full
-  std::atomic<uint64_t> unregulated;      // launches without a stream slot or during capture
+  std::atomic<uint64_t> unregulated;      // sum of coverage.attached
   std::atomic<uint32_t>
       waiting_threads;  // seq_cst: announces before FUTEX_WAIT, read by the daemon after gate_seq
   std::atomic<uint32_t> live_streams;
@@ -158,6 +160,27 @@ struct alignas(64) RingControl {
   uint8_t reserved1[56];
 };
 
+// Calls that reached the driver unregulated, by function and stream kind. Shim: relaxed adds.
+struct CoverageCounts {
+  std::atomic<uint64_t> calls[kCoveredFunctionCount][kCoverageStreamCount];
+};
+
+// A launch or allocation function that the shim has no row for, such as one of a newer driver.
+struct alignas(64) UnknownFunction {
+  char name[kUnknownNameBytes];  // NUL-terminated; written before `named`
+  std::atomic<uint32_t> named;   // 1: the row is in use; release by the shim, acquire by the daemon
+  std::atomic<uint32_t> handed_out;  // pointers to it that a lookup gave to the program
+  std::atomic<uint64_t> calls;       // through the shim's forwarder
+};
+
+// Since this attachment; what was counted before it, while detached, is in `before_attach`.
+struct alignas(64) CoverageWords {
+  CoverageCounts attached;
+  CoverageCounts before_attach;          // stored once, on attaching
+  std::atomic<uint64_t> unknown_beyond;  // functions that found no free row below
+  UnknownFunction unknown[kUnknownFunctionRows];
+};
+
 struct Segment {
   SegmentHeader header;
   GateWords gate;
@@ -166,6 +189,7 @@ struct Segment {
   CostTable costs;
   RingControl ring_control;
   LaunchRecord ring[kRingSlots];
+  CoverageWords coverage;
 };
 
 // Read-only for tenants, one for all, written by the daemon.

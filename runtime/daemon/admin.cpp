@@ -14,6 +14,7 @@ AdminAnswer answer_of(const Status& status) {
 }
 
 AdminAnswer status(std::string_view, TenantTable& table, const DaemonFacts& facts) {
+  table.read_coverage();
   const auto document = status_json(table, facts, kMaxStatusBytes);
   if (!document) return {"error " + document.error().message};
   return {"ok\n" + *document};

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/abi/version.h"
+#include "runtime/daemon/coverage_json.h"
 
 namespace gacer::daemon {
 namespace {
@@ -65,6 +66,7 @@ json process_json(const TenantTable& table, const TenantProcess& process) {
           {"launches", process.counters().launches},
           {"in_flight_ms", to_ms(process.in_flight_ns())},
           {"memory_used_bytes", table.ledger().used_by_process(identity.process_id)},
+          {"coverage", coverage_json(process.coverage())},
           {"forged_values", process.forged_values()},
           {"skipped_records", process.skipped_records()}};
 }
@@ -98,6 +100,7 @@ json tenant_json(const TenantTable& table, const TenantSnapshot& state, bool wit
   tenant["busy_ms"] = to_ms(state.busy_ns);
   tenant["stale_streams"] = state.stale_streams;
   tenant["gate"] = gate_json(state.gate);
+  tenant["coverage"] = coverage_json(table.coverage_of(state.tenant_id));
   const MemoryAnswer memory = table.ledger().usage_of_tenant(state.tenant_id);
   tenant["memory_used_bytes"] = memory.tenant_used_bytes;
   tenant["memory_limit_bytes"] = memory.tenant_limit_bytes;
@@ -138,6 +141,7 @@ std::string render(const TenantTable& table, const DaemonFacts& facts, bool with
   document["generation"] = state.generation;
   document["latency_active"] = state.latency_active;
   document["knobs"] = knobs_json(table);
+  document["coverage_of_ended_tenants"] = coverage_json(table.coverage_of_ended_tenants());
   document["truncated"] = !with_processes;
   document["tenants"] = json::array();
   for (const TenantSnapshot& tenant : state.tenants)

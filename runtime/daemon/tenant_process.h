@@ -12,6 +12,7 @@
 
 #include "runtime/abi/segment_layout.h"
 #include "runtime/base/result.h"
+#include "runtime/daemon/coverage_totals.h"
 #include "runtime/regulator/regulator.h"
 #include "runtime/shm/launch_ring.h"
 #include "runtime/shm/memory_segment.h"
@@ -50,6 +51,10 @@ class TenantProcess {
   // Copies and checks counters and stream slots. The reference holds until the next call.
   const regulator::ProgressEvent& collect();
 
+  // Copies and checks the coverage counts; only when somebody wants to see them.
+  void read_coverage() { forged_values_ += coverage_.read(segment().coverage); }
+  CoverageTotals coverage() const { return coverage_.totals(); }
+
   // One decision, in the order of segment_layout.h; wakes waiting threads.
   void apply(const regulator::GateDecision& gate, uint64_t generation);
   void set_cost(uint32_t cost_slot, uint32_t cost_ns);
@@ -81,6 +86,7 @@ class TenantProcess {
   shm::LaunchRingReader ring_;
   regulator::ProgressEvent progress_;
   ProgressCounters counters_;
+  CoverageReader coverage_;
   uint64_t in_flight_ns_ = 0;
   uint64_t completed_ns_ = 0;
   uint64_t nudged_completed_ns_ = 0;

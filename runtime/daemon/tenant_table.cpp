@@ -72,7 +72,12 @@ void TenantTable::detach(uint64_t process_id, uint64_t now_ns) {
   const auto tenant = tenants_.find(process.identity().tenant_id);
   process.collect();
   tenant->second.ended.add(process.counters());
-  if (--tenant->second.processes == 0) tenants_.erase(tenant);
+  process.read_coverage();
+  tenant->second.ended_coverage.add(process.coverage());
+  if (--tenant->second.processes == 0) {
+    ended_coverage_.add(tenant->second.ended_coverage);
+    tenants_.erase(tenant);
+  }
   core_->detach(process_id, now_ns);
   ledger_.remove_process(process_id);
   processes_.erase(found);
@@ -162,6 +167,19 @@ ProgressCounters TenantTable::counters_of(uint64_t tenant_id) const {
     sum = found->second.ended;
   for (const auto& [id, process] : processes_)
     if (process->identity().tenant_id == tenant_id) sum.add(process->counters());
+  return sum;
+}
+
+void TenantTable::read_coverage() {
+  for (auto& [id, process] : processes_) process->read_coverage();
+}
+
+CoverageTotals TenantTable::coverage_of(uint64_t tenant_id) const {
+  CoverageTotals sum;
+  if (const auto found = tenants_.find(tenant_id); found != tenants_.end())
+    sum = found->second.ended_coverage;
+  for (const auto& [id, process] : processes_)
+    if (process->identity().tenant_id == tenant_id) sum.add(process->coverage());
   return sum;
 }
 

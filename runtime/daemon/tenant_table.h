@@ -46,11 +46,16 @@ class TenantTable {
   const TenantProcess* find(uint64_t process_id) const;
   // Counters of a tenant's processes, those that have ended included.
   ProgressCounters counters_of(uint64_t tenant_id) const;
+  // As of the last read_coverage(), processes that have ended included.
+  void read_coverage();
+  CoverageTotals coverage_of(uint64_t tenant_id) const;
+  const CoverageTotals& coverage_of_ended_tenants() const { return ended_coverage_; }
 
  private:
   struct Tenant {
     uint32_t processes = 0;
     ProgressCounters ended;  // of processes that are gone
+    CoverageTotals ended_coverage;
   };
 
   TenantTable(std::unique_ptr<regulator::Regulator> core, shm::MemorySegment board);
@@ -67,6 +72,7 @@ class TenantTable {
   MemoryLedger ledger_;
   std::map<uint64_t, std::unique_ptr<TenantProcess>> processes_;
   std::map<uint64_t, Tenant> tenants_;  // those with processes
+  CoverageTotals ended_coverage_;       // of tenants that are gone
   uint64_t next_process_id_ = 1;
   uint64_t next_tick_ns_ = 0;
   // Kept between ticks so that a tick does not allocate.

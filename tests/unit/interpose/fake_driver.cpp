@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "interpose/coverage.h"
 #include "interpose/driver.h"
 #include "interpose/shim.h"
 #include "runtime/shm/segment_format.h"
@@ -291,6 +292,7 @@ void reset_shim() {
   shim.captures.reset();
   shim.graphs.reset();
   shim.memory.reset();
+  interpose::reset_coverage();
 }
 
 interpose::Attachment& attach_fake() {
