@@ -9,4 +9,7 @@ namespace gacer::interpose {
 // libcuda.so.<version>. NULL (the main program) does not.
 bool names_the_driver(const char* file);
 
+// The same for another library: `stem` is its name up to ".so".
+bool names_library(const char* file, const char* stem);
+
 }  // namespace gacer::interpose
