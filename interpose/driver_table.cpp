@@ -32,6 +32,11 @@ void* missing_function(CUresult result) {
   return reinterpret_cast<void*>(function);
 }
 
+bool is_missing_function(const void* address) {
+  return address == missing_function(CUDA_ERROR_NOT_SUPPORTED) ||
+         address == missing_function(CUDA_ERROR_NO_DEVICE);
+}
+
 int fill_driver_table(DriverTable& table, SymbolSource source, void* context,
                       CUresult missing_result) {
   int missing = 0;

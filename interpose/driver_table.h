@@ -27,5 +27,6 @@ int fill_driver_table(DriverTable& table, SymbolSource source, void* context,
 // A function of any driver signature that does nothing but return `result`; NOT_SUPPORTED for
 // results other than CUDA_ERROR_NO_DEVICE.
 void* missing_function(CUresult result);
+bool is_missing_function(const void* address);
 
 }  // namespace gacer::interpose
