@@ -12,7 +12,8 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(std::atomic<u
 
 static_assert(sizeof(SegmentHeader) == 64 && offsetof(SegmentHeader, version) == 60);
 static_assert(sizeof(GateWords) == 128 && offsetof(GateWords, memory_limit_bytes) == 56);
-static_assert(sizeof(ProgressWords) == 128 && offsetof(ProgressWords, wait_ns_by_reason) == 64);
+static_assert(sizeof(ProgressWords) == 128 && offsetof(ProgressWords, wait_ns_by_reason) == 64 &&
+              offsetof(ProgressWords, alone_launches) == 112);
 static_assert(sizeof(StreamSlot) == 64);
 static_assert(sizeof(CostTable) == 4 * kCostSlots);
 static_assert(sizeof(LaunchRecord) == 64);
@@ -30,6 +31,7 @@ static_assert(sizeof(MessageHeader) == 16);
 static_assert(sizeof(HelloMessage) == 288 && offsetof(HelloMessage, tenant) == 96);
 static_assert(sizeof(WelcomeMessage) == 48);
 static_assert(sizeof(RefusedMessage) == 264);
-static_assert(sizeof(MemoryMessage) == 48);
+static_assert(sizeof(MemoryMessage) == 72 && offsetof(MemoryMessage, device_uuid) == 32);
+static_assert(sizeof(MemoryQueryMessage) == 96);
 
 }  // namespace gacer::abi

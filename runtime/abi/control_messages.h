@@ -4,6 +4,7 @@
 // fields are NUL-terminated inside their array or refused.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "runtime/abi/version.h"
@@ -19,6 +20,7 @@ enum class MessageType : uint16_t {
   kMemRelease = 6,  // tenant -> daemon, no answer
   kAdmin = 7,       // tool -> daemon: AdminMessage with text
   kAdminReply = 8,  // daemon -> tool: AdminMessage with text
+  kMemQuery = 9,    // anyone -> daemon, also without a Hello; answered by kMemReply
 };
 
 enum class TenantClass : uint32_t { kLatency = 0, kBatch = 1 };
@@ -33,18 +35,19 @@ struct MessageHeader {
 
 struct HelloMessage {
   MessageHeader header;
-  uint64_t start_time_ticks;    // field 22 of /proc/self/stat: identity against pid reuse
-  uint64_t memory_limit_bytes;  // asked for; 0: none. Counts per tenant, the first process decides
-  uint32_t tenant_class;        // TenantClass
-  uint32_t weight;              // 1..1000
-  int32_t priority;             // inside the class; greater goes first
-  uint32_t sm_count;            // of the device, from the driver
+  uint64_t start_time_ticks;  // field 22 of /proc/self/stat: identity against pid reuse
+  uint64_t
+      memory_limit_bytes;  // asked for, of each device; 0: none. The tenant's first process decides
+  uint32_t tenant_class;   // TenantClass
+  uint32_t weight;         // 1..1000
+  int32_t priority;        // inside the class; greater goes first
+  uint32_t sm_count;       // of the device, from the driver
   uint32_t threads_per_sm;
   uint32_t regs_per_sm;
   uint32_t smem_per_sm_bytes;
   uint32_t blocks_per_sm;
   uint64_t device_memory_bytes;
-  uint64_t memory_in_use_bytes;  // already allocated by this process (re-attach)
+  uint64_t memory_in_use_bytes;  // of device_uuid, already allocated by this process (re-attach)
   uint8_t device_uuid[16];
   char tenant[64];  // processes with the same name and uid are one tenant
   char executable[128];
@@ -65,13 +68,33 @@ struct RefusedMessage {
   char text[240];  // one line: what, why, what to do
 };
 
+using DeviceUuid = std::array<uint8_t, 16>;  // CUuuid; NVML's "GPU-..." text without the prefix
+
+enum class MemoryKind : uint32_t {
+  kAllocation = 0,  // refused when it does not fit
+  kHeld = 1,  // is there already (re-attach, a limit that came later): counted even above the limit
+  kOverhead =
+      2,  // estimate for contexts and modules: always shown; counted while all counted overhead
+          // stays below the limit, since above it the tenant could allocate nothing at all
+};
+
 struct MemoryMessage {  // kMemReserve, kMemReply, kMemRelease
   MessageHeader header;
   uint64_t bytes;
-  uint32_t granted;  // kMemReply only: 1 or 0
-  uint32_t reserved;
-  uint64_t tenant_used_bytes;   // kMemReply only, after this request
-  uint64_t tenant_limit_bytes;  // kMemReply only; 0: none
+  uint32_t granted;  // kMemReply only: 1 or 0. To a query: 1 if the tenant is known
+  uint32_t kind;     // MemoryKind; a release knows kAllocation (for kHeld too) and kOverhead
+  DeviceUuid device_uuid;
+  // kMemReply only, of the tenant on that device, after this request.
+  uint64_t tenant_used_bytes;      // what counts against the limit
+  uint64_t tenant_limit_bytes;     // 0: none
+  uint64_t tenant_overhead_bytes;  // estimated, whether it counts or not
+};
+
+struct MemoryQueryMessage {  // kMemQuery: for processes that have no attachment, such as NVML
+                             // clients
+  MessageHeader header;
+  DeviceUuid device_uuid;
+  char tenant[64];
 };
 
 // Text follows the header. Requests: "status", "policy NAME", "tune KEY=VALUE", "shutdown".

@@ -73,6 +73,7 @@ AttachRequest convert(const abi::HelloMessage& hello, const std::string& tenant)
   request.device = {hello.sm_count, hello.threads_per_sm, hello.regs_per_sm,
                     hello.smem_per_sm_bytes, hello.blocks_per_sm};
   request.memory_in_use_bytes = hello.memory_in_use_bytes;
+  memcpy(request.device_uuid.data(), hello.device_uuid, request.device_uuid.size());
   request.start_time_ticks = hello.start_time_ticks;
   return request;
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "runtime/abi/control_messages.h"
 #include "runtime/base/result.h"
 #include "runtime/regulator/regulator.h"
 
@@ -12,7 +13,8 @@ namespace gacer::daemon {
 struct AttachRequest {
   regulator::TenantConfig config;  // uid is the peer's, not part of the message: the caller sets it
   regulator::DeviceShape device;
-  uint64_t memory_in_use_bytes = 0;
+  uint64_t memory_in_use_bytes = 0;  // on `device_uuid`
+  abi::DeviceUuid device_uuid{};
   uint64_t start_time_ticks = 0;
   std::string executable;
 };

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "runtime/base/log.h"
+#include "runtime/shm/tenant_fields.h"
 
 namespace gacer::daemon {
 namespace {
@@ -70,7 +71,7 @@ Session::Next Session::on_packet(size_t bytes, const DaemonFacts& facts, uint64_
     case Role::kTenant:
       return on_memory(bytes);
     case Role::kTool:
-      return on_admin(bytes, facts);
+      return on_tool(bytes, facts);
   }
   return Next::kClose;
 }
@@ -78,9 +79,10 @@ Session::Next Session::on_packet(size_t bytes, const DaemonFacts& facts, uint64_
 Session::Next Session::on_first(size_t bytes, const DaemonFacts& facts, uint64_t now_ns) {
   // Only now: closing a socket with an unread packet would cost the peer the refusal.
   if (const Status allowed = check_peer(peer_); !allowed) return refuse(allowed.error());
-  if (message_type() == static_cast<uint16_t>(MessageType::kAdmin)) {
+  const auto type = static_cast<MessageType>(message_type());
+  if (type == MessageType::kAdmin || type == MessageType::kMemQuery) {
     role_ = Role::kTool;
-    return on_admin(bytes, facts);
+    return on_tool(bytes, facts);
   }
   return on_hello(bytes, now_ns);
 }
@@ -116,17 +118,40 @@ Session::Next Session::on_memory(size_t bytes) {
   if (!known || bytes != sizeof request)
     return refuse(Error{EPROTO, "control message: not a memory request"});
   memcpy(&request, buffer_, sizeof request);
+  if (request.kind > static_cast<uint32_t>(abi::MemoryKind::kOverhead))
+    return refuse(Error{EPROTO, "control message: unknown kind of memory"});
+  const auto kind = static_cast<abi::MemoryKind>(request.kind);
   if (type == MessageType::kMemRelease) {
-    table_->release_memory(process_id_, request.bytes);
+    table_->release_memory(process_id_, request.device_uuid, request.bytes, kind);
     return Next::kKeep;
   }
-  const MemoryAnswer answer = table_->reserve_memory(process_id_, request.bytes);
+  return send_grant(request.bytes,
+                    table_->reserve_memory(process_id_, request.device_uuid, request.bytes, kind));
+}
+
+Session::Next Session::send_grant(uint64_t bytes, const MemoryAnswer& answer) {
   auto reply = shm::make_message<abi::MemoryMessage>(MessageType::kMemReply);
-  reply.bytes = request.bytes;
+  reply.bytes = bytes;
   reply.granted = answer.granted ? 1 : 0;
   reply.tenant_used_bytes = answer.tenant_used_bytes;
   reply.tenant_limit_bytes = answer.tenant_limit_bytes;
+  reply.tenant_overhead_bytes = answer.tenant_overhead_bytes;
   return shm::send_packet(socket_.get(), &reply, sizeof reply) ? Next::kKeep : Next::kClose;
+}
+
+Session::Next Session::on_tool(size_t bytes, const DaemonFacts& facts) {
+  const bool query = message_type() == static_cast<uint16_t>(MessageType::kMemQuery);
+  return query ? on_query(bytes) : on_admin(bytes, facts);
+}
+
+Session::Next Session::on_query(size_t bytes) {
+  abi::MemoryQueryMessage query{};
+  if (bytes != sizeof query) return refuse(Error{EPROTO, "control message: not a memory query"});
+  memcpy(&query, buffer_, sizeof query);
+  const std::string_view tenant(query.tenant, strnlen(query.tenant, sizeof query.tenant));
+  if (!shm::is_tenant_name(tenant))
+    return refuse(Error{EINVAL, "memory query: unusable tenant name"});
+  return send_grant(0, table_->query_memory(tenant, peer_.uid, query.device_uuid));
 }
 
 Session::Next Session::on_admin(size_t bytes, const DaemonFacts& facts) {

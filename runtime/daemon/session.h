@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One connection's side of the protocol. Not thread-safe.
 //
-//   new ──Hello ok──> tenant ── MemReserve/MemRelease* ── closed, dead or a wrong message ──> gone
-//    │ └─Admin──────> tool ──── Admin* ───────────────────────────────────────────────────────>
+//   new ──Hello ok──────> tenant ── MemReserve/MemRelease* ── closed, dead or a wrong message ──> gone
+//    │ └─Admin, MemQuery─> tool ── Admin*/MemQuery* ─────────────────────────────────────────────>
 //    gone └─anything else: Refused, gone
 //
 // The end of a tenant's session detaches its process: memory and share come back.
@@ -40,6 +40,9 @@ class Session {
   Next on_first(size_t bytes, const DaemonFacts& facts, uint64_t now_ns);
   Next on_hello(size_t bytes, uint64_t now_ns);
   Next on_memory(size_t bytes);
+  Next on_tool(size_t bytes, const DaemonFacts& facts);
+  Next on_query(size_t bytes);
+  Next send_grant(uint64_t bytes, const MemoryAnswer& answer);
   Next on_admin(size_t bytes, const DaemonFacts& facts);
   Next welcome(TenantProcess& process);
   Next refuse(const Error& why);

@@ -2,6 +2,7 @@
 #include "runtime/daemon/tenant_table.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "runtime/shm/segment_format.h"
 
@@ -56,7 +57,8 @@ Result<TenantProcess*> TenantTable::attach(const AttachRequest& request, uid_t u
     return process.error();
   }
   ++tenants_[*tenant_id].processes;
-  ledger_.add_process(id, *tenant_id, config.memory_limit_bytes, request.memory_in_use_bytes);
+  ledger_.add_process(id, *tenant_id, config.memory_limit_bytes, request.memory_in_use_bytes,
+                      request.device_uuid);
   (*process)->set_memory_limit(ledger_.usage_of_tenant(*tenant_id).tenant_limit_bytes);
   TenantProcess* result = process->get();
   processes_[id] = std::move(process).value();
@@ -70,6 +72,9 @@ void TenantTable::detach(uint64_t process_id, uint64_t now_ns) {
   if (found == processes_.end()) return;
   TenantProcess& process = *found->second;
   const auto tenant = tenants_.find(process.identity().tenant_id);
+  // It may live on, with its socket closed by its host: it must not go on in a segment that nobody
+  // reads.
+  process.detach();
   process.collect();
   tenant->second.ended.add(process.counters());
   process.read_coverage();
@@ -86,16 +91,42 @@ void TenantTable::detach(uint64_t process_id, uint64_t now_ns) {
 }
 
 void TenantTable::detach_all(uint64_t now_ns) {
-  for (auto& [id, process] : processes_) process->detach();
   while (!processes_.empty()) detach(processes_.begin()->first, now_ns);
 }
 
-MemoryAnswer TenantTable::reserve_memory(uint64_t process_id, uint64_t bytes) {
-  return ledger_.reserve(process_id, bytes);
+MemoryAnswer TenantTable::reserve_memory(uint64_t process_id, const abi::DeviceUuid& device,
+                                         uint64_t bytes, abi::MemoryKind kind) {
+  return ledger_.reserve(process_id, bytes, device, kind);
 }
 
-void TenantTable::release_memory(uint64_t process_id, uint64_t bytes) {
-  ledger_.release(process_id, bytes);
+void TenantTable::release_memory(uint64_t process_id, const abi::DeviceUuid& device, uint64_t bytes,
+                                 abi::MemoryKind kind) {
+  ledger_.release(process_id, bytes, device, kind);
+}
+
+// 0: none.
+uint64_t TenantTable::tenant_named(std::string_view name, uid_t uid) const {
+  for (const auto& tenant : core_->snapshot().tenants)
+    if (tenant.config.name == name && tenant.config.uid == uid) return tenant.tenant_id;
+  return 0;
+}
+
+MemoryAnswer TenantTable::query_memory(std::string_view tenant, uid_t uid,
+                                       const abi::DeviceUuid& device) const {
+  const uint64_t id = tenant_named(tenant, uid);
+  MemoryAnswer answer = ledger_.usage_on_device(id, device);
+  answer.granted = ledger_.knows_tenant(id);
+  return answer;
+}
+
+Status TenantTable::set_memory_limit(std::string_view tenant, uid_t uid, uint64_t bytes) {
+  const uint64_t id = tenant_named(tenant, uid);
+  if (!ledger_.knows_tenant(id))
+    return Error{ENOENT, "no tenant " + std::string(tenant) + " is attached"};
+  ledger_.set_limit(id, bytes);
+  for (auto& [process_id, process] : processes_)
+    if (process->identity().tenant_id == id) process->set_memory_limit(bytes);
+  return {};
 }
 
 void TenantTable::tick(uint64_t now_ns) {

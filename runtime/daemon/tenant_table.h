@@ -29,8 +29,15 @@ class TenantTable {
   // Tells every process to pass through. The table is of no use afterwards.
   void detach_all(uint64_t now_ns);
 
-  MemoryAnswer reserve_memory(uint64_t process_id, uint64_t bytes);
-  void release_memory(uint64_t process_id, uint64_t bytes);
+  MemoryAnswer reserve_memory(uint64_t process_id, const abi::DeviceUuid& device, uint64_t bytes,
+                              abi::MemoryKind kind);
+  void release_memory(uint64_t process_id, const abi::DeviceUuid& device, uint64_t bytes,
+                      abi::MemoryKind kind);
+  // granted: such a tenant exists.
+  MemoryAnswer query_memory(std::string_view tenant, uid_t uid, const abi::DeviceUuid& device) const;
+  // From now on, for all processes of the tenant and each device by itself; 0: none. ENOENT: no such
+  // tenant.
+  Status set_memory_limit(std::string_view tenant, uid_t uid, uint64_t bytes);
 
   // One round.
   void tick(uint64_t now_ns);
@@ -63,6 +70,7 @@ class TenantTable {
                                                       const AttachRequest& request, pid_t pid);
   abi::Board& board() { return *static_cast<abi::Board*>(board_memory_.data()); }
   bool read_tenants(uint64_t now_ns);
+  uint64_t tenant_named(std::string_view name, uid_t uid) const;
   void write_decisions(uint64_t now_ns);
   void write_board(uint64_t now_ns);
   void new_generation();

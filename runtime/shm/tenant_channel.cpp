@@ -71,6 +71,21 @@ Status map_segments(Packet& packet, Attachment& attachment) {
   return {};
 }
 
+Result<MemoryGrant> receive_grant(int socket) {
+  union {
+    abi::MemoryMessage grant;
+    Reply refusal;
+  } reply{};
+  auto packet = receive_packet(socket, &reply, sizeof reply);
+  if (!packet) return packet.error();
+  if (is_refusal(reply.refusal, packet->bytes)) return refusal(reply.refusal);
+  const Status checked =
+      check_message(&reply, packet->bytes, abi::MessageType::kMemReply, sizeof(abi::MemoryMessage));
+  if (!checked) return checked.error();
+  return MemoryGrant{reply.grant.granted == 1, reply.grant.tenant_used_bytes,
+                     reply.grant.tenant_limit_bytes, reply.grant.tenant_overhead_bytes};
+}
+
 }  // namespace
 
 abi::HelloMessage make_hello() {
@@ -101,23 +116,41 @@ Result<Attachment> attach(const std::string& socket_path, const abi::HelloMessag
   return attachment;
 }
 
-Result<MemoryGrant> reserve_memory(int socket, uint64_t bytes) {
+Result<MemoryGrant> reserve_memory(int socket, uint64_t bytes, const abi::DeviceUuid& device,
+                                   abi::MemoryKind kind) {
   auto request = make_message<abi::MemoryMessage>(abi::MessageType::kMemReserve);
   request.bytes = bytes;
+  request.kind = static_cast<uint32_t>(kind);
+  request.device_uuid = device;
   if (const Status sent = send_packet(socket, &request, sizeof request); !sent) return sent.error();
-  abi::MemoryMessage reply{};
-  auto packet = receive_packet(socket, &reply, sizeof reply);
-  if (!packet) return packet.error();
-  const Status checked =
-      check_message(&reply, packet->bytes, abi::MessageType::kMemReply, sizeof reply);
-  if (!checked) return checked.error();
-  return MemoryGrant{reply.granted == 1, reply.tenant_used_bytes, reply.tenant_limit_bytes};
+  return receive_grant(socket);
 }
 
-Status release_memory(int socket, uint64_t bytes) {
+Status release_memory(int socket, uint64_t bytes, const abi::DeviceUuid& device,
+                      abi::MemoryKind kind) {
   auto message = make_message<abi::MemoryMessage>(abi::MessageType::kMemRelease);
   message.bytes = bytes;
+  message.kind = static_cast<uint32_t>(kind);
+  message.device_uuid = device;
   return send_packet(socket, &message, sizeof message);
+}
+
+Result<MemoryGrant> query_memory(const std::string& socket_path, const std::string& tenant,
+                                 const abi::DeviceUuid& device) {
+  auto query = make_message<abi::MemoryQueryMessage>(abi::MessageType::kMemQuery);
+  if (tenant.empty() || tenant.size() >= sizeof query.tenant)
+    return Error{EINVAL, "memory query: tenant name must have 1 to 63 characters"};
+  tenant.copy(query.tenant, sizeof query.tenant - 1);
+  query.device_uuid = device;
+  auto socket = connect_socket(socket_path, kQueryTimeoutMs);
+  if (!socket) return socket.error();
+  if (const Status sent = send_packet(socket->get(), &query, sizeof query); !sent)
+    return sent.error();
+  auto grant = receive_grant(socket->get());
+  if (grant && !grant->granted)
+    return Error{ENOENT,
+                 "gacerd knows no tenant " + tenant + ": none of its processes is attached"};
+  return grant;
 }
 
 }  // namespace gacer::shm

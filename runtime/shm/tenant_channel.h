@@ -44,13 +44,24 @@ Result<Attachment> attach(const std::string& socket_path, const abi::HelloMessag
 
 struct MemoryGrant {
   bool granted = false;
+  // Of the tenant on that device.
   uint64_t tenant_used_bytes = 0;
-  uint64_t tenant_limit_bytes = 0;  // 0: none
+  uint64_t tenant_limit_bytes = 0;     // 0: none
+  uint64_t tenant_overhead_bytes = 0;  // contexts and modules, estimated
 };
 
 // Asks before an allocation. Waits for the answer as long as the socket's time-out.
-Result<MemoryGrant> reserve_memory(int socket, uint64_t bytes);
+Result<MemoryGrant> reserve_memory(int socket, uint64_t bytes, const abi::DeviceUuid& device = {},
+                                   abi::MemoryKind kind = abi::MemoryKind::kAllocation);
 // After a free, or to undo a reservation. No answer is awaited.
-Status release_memory(int socket, uint64_t bytes);
+Status release_memory(int socket, uint64_t bytes, const abi::DeviceUuid& device = {},
+                      abi::MemoryKind kind = abi::MemoryKind::kAllocation);
+
+// Limit and use of a tenant on one device, for a process that is not attached: one connection of
+// its own, at most kQueryTimeoutMs. Tenants are the caller's uid's. Errors: as attach(); ENOENT
+// also when gacerd knows no such tenant (none of its processes is attached).
+inline constexpr uint32_t kQueryTimeoutMs = 1000;
+Result<MemoryGrant> query_memory(const std::string& socket_path, const std::string& tenant,
+                                 const abi::DeviceUuid& device);
 
 }  // namespace gacer::shm

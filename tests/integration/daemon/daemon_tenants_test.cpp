@@ -90,6 +90,17 @@ TEST_F(DaemonTest, ProcessesOfOneTenantShareItsQuotaAndADeathGivesItBack) {
   EXPECT_EQ(tenant("t").at("pids").size(), 1u);
 }
 
+TEST_F(DaemonTest, WhoIsNotAttachedMayAskForATenantsMemory) {
+  EXPECT_EQ(shm::query_memory(path_, "t", {}).error().code, ENOENT);
+  const auto mine = attach(hello_of("t", TenantClass::kBatch, 100));
+  ASSERT_TRUE(shm::reserve_memory(mine.socket.get(), 70, {5})->granted);
+  const auto answer = shm::query_memory(path_, "t", {5});
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->tenant_used_bytes, 70u);
+  EXPECT_EQ(answer->tenant_limit_bytes, 100u);
+  EXPECT_EQ(shm::query_memory(path_, "t", {6})->tenant_used_bytes, 0u);
+}
+
 TEST_F(DaemonTest, TenantsDoNotShareAQuota) {
   const auto first = attach(hello_of("a", TenantClass::kBatch, 100));
   const auto second = attach(hello_of("b", TenantClass::kBatch, 100));

@@ -138,7 +138,9 @@ bool StandInDaemon::answer_hello(StandInClient& client) {
   }
   // Counted first: the client goes on the moment it has its welcome.
   ++welcomed_;
-  memory_used_ += client.hello.memory_in_use_bytes;
+  abi::DeviceUuid device{};
+  memcpy(device.data(), client.hello.device_uuid, device.size());
+  change_memory(device, client.hello.memory_in_use_bytes);
   return make_segment(client) && send_welcome(client);
 }
 
@@ -193,19 +195,31 @@ void StandInDaemon::hear(StandInClient& client) {
       client.gone = true;
       return;
     }
-    if (message.header.type == static_cast<uint16_t>(abi::MessageType::kMemRelease)) {
-      memory_used_ -= message.bytes;
-      continue;
-    }
-    const uint64_t limit = options_.memory_limit_bytes;
-    auto reply = shm::make_message<abi::MemoryMessage>(abi::MessageType::kMemReply);
-    reply.granted = limit == 0 || memory_used_ + message.bytes <= limit ? 1 : 0;
-    if (reply.granted != 0) memory_used_ += message.bytes;
-    reply.bytes = message.bytes;
-    reply.tenant_used_bytes = memory_used_;
-    reply.tenant_limit_bytes = limit;
-    (void)shm::send_packet(client.socket.get(), &reply, sizeof reply).ok();
+    answer_memory(client, message);
   }
+}
+
+void StandInDaemon::answer_memory(StandInClient& client, const abi::MemoryMessage& message) {
+  const bool release = message.header.type == static_cast<uint16_t>(abi::MessageType::kMemRelease);
+  const bool overhead = message.kind == static_cast<uint32_t>(abi::MemoryKind::kOverhead);
+  const bool held = message.kind == static_cast<uint32_t>(abi::MemoryKind::kHeld);
+  const uint64_t change = release ? 0 - message.bytes : message.bytes;
+  const uint64_t limit = options_.memory_limit_bytes;
+  const uint64_t used = device_used_[message.device_uuid];
+  const bool granted =
+      release || overhead || held || limit == 0 || (used <= limit && message.bytes <= limit - used);
+  if (overhead)
+    overhead_ += change;
+  else if (granted)
+    change_memory(message.device_uuid, change);
+  if (release) return;
+  auto reply = shm::make_message<abi::MemoryMessage>(abi::MessageType::kMemReply);
+  reply.granted = granted ? 1 : 0;
+  reply.bytes = message.bytes;
+  reply.tenant_used_bytes = device_used_[message.device_uuid];
+  reply.tenant_limit_bytes = limit;
+  reply.tenant_overhead_bytes = overhead_;
+  (void)shm::send_packet(client.socket.get(), &reply, sizeof reply).ok();
 }
 
 void StandInDaemon::drain(StandInClient& client) {

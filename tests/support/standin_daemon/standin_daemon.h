@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -67,8 +68,16 @@ class StandInDaemon {
   int welcomed() const { return welcomed_.load(); }
   int live_clients();
   // As another process of the tenant would.
-  void add_memory(uint64_t bytes) { memory_used_ += bytes; }
-  uint64_t memory_used() const { return memory_used_.load(); }
+  void add_memory(uint64_t bytes, const abi::DeviceUuid& device = {}) {
+    const std::lock_guard lock(mutex_);
+    change_memory(device, bytes);
+  }
+  uint64_t memory_used() const { return memory_used_.load(); }  // on all devices
+  uint64_t memory_used_on(const abi::DeviceUuid& device) {
+    const std::lock_guard lock(mutex_);
+    return device_used_[device];
+  }
+  uint64_t overhead() const { return overhead_.load(); }  // told of, never counted here
 
   // Runs `look` on the client with the serving thread held off; false: no such client.
   template <typename Look>
@@ -80,6 +89,10 @@ class StandInDaemon {
   }
 
  private:
+  void change_memory(const abi::DeviceUuid& device, uint64_t bytes) {
+    memory_used_ += bytes;
+    device_used_[device] += bytes;
+  }
   void serve();
   void beat();
   void accept_one();
@@ -88,6 +101,7 @@ class StandInDaemon {
   bool make_segment(StandInClient& client);
   bool send_welcome(StandInClient& client);
   void hear(StandInClient& client);
+  void answer_memory(StandInClient& client, const abi::MemoryMessage& message);
   void drain(StandInClient& client);
 
   std::string path_;
@@ -101,6 +115,8 @@ class StandInDaemon {
   std::atomic<bool> stopping_{false};
   std::atomic<int> welcomed_{0};
   std::atomic<uint64_t> memory_used_{0};
+  std::atomic<uint64_t> overhead_{0};
+  std::map<abi::DeviceUuid, uint64_t> device_used_;
 };
 
 // Writes the options' words as one decision.

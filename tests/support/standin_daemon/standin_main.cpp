@@ -81,7 +81,8 @@ void print_client(StandInClient& client, bool first) {
       "%s{\"tenant\":\"%s\",\"launches\":%lu,\"records\":%lu,\"kernel_records\":%lu,\"dropped\":%"
       "lu,"
       "\"unregulated\":%lu,\"waits\":%lu,\"deadline_releases\":%lu,\"gone\":%s}",
-      first ? "" : ",", client.hello.tenant, progress.launches.load(), client.records,
+      first ? "" : ",", client.hello.tenant,
+      progress.launches.load() + progress.alone_launches.load(), client.records,
       client.kernel_records, progress.dropped_records.load(), progress.unregulated.load(),
       progress.waits.load(), progress.deadline_releases.load(), client.gone ? "true" : "false");
 }

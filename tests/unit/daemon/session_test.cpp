@@ -146,6 +146,38 @@ TEST_F(SessionTest, MemoryRequestsAreAnsweredByTheLedger) {
   EXPECT_EQ(heard<abi::MemoryMessage>(MessageType::kMemReply).granted, 1u);
 }
 
+TEST_F(SessionTest, AMemoryQueryNeedsNoHello) {
+  AttachRequest tenant;
+  tenant.config.name = "t";
+  tenant.config.memory_limit_bytes = 100;
+  tenant.memory_in_use_bytes = 30;
+  tenant.device_uuid = {7};
+  ASSERT_TRUE(table_->attach(tenant, geteuid(), 42, 1).ok());
+  auto query = shm::make_message<abi::MemoryQueryMessage>(MessageType::kMemQuery);
+  strcpy(query.tenant, "t");
+  query.device_uuid = {7};
+  EXPECT_EQ(say(query), Next::kKeep);
+  auto reply = heard<abi::MemoryMessage>(MessageType::kMemReply);
+  EXPECT_EQ(reply.granted, 1u);
+  EXPECT_EQ(reply.tenant_used_bytes, 30u);
+  EXPECT_EQ(reply.tenant_limit_bytes, 100u);
+  query.device_uuid = {8};  // the limit holds there too
+  say(query);
+  reply = heard<abi::MemoryMessage>(MessageType::kMemReply);
+  EXPECT_EQ(reply.tenant_used_bytes, 0u);
+  EXPECT_EQ(reply.tenant_limit_bytes, 100u);
+  strcpy(query.tenant, "stranger");
+  say(query);
+  EXPECT_EQ(heard<abi::MemoryMessage>(MessageType::kMemReply).granted, 0u);
+}
+
+TEST_F(SessionTest, AnUnknownKindOfMemoryEndsTheSession) {
+  say_hello();
+  auto message = memory(MessageType::kMemReserve, 1);
+  message.kind = 77;
+  EXPECT_EQ(say(message), Next::kClose);
+}
+
 TEST_F(SessionTest, ASecondHelloEndsTheSession) {
   say_hello();
   EXPECT_EQ(say_hello(), Next::kClose);
@@ -178,7 +210,7 @@ TEST_F(SessionTest, AFloodIsServedInTurns) {
   for (int i = 0; i < 100; ++i)
     ASSERT_TRUE(shm::send_packet(peer_.get(), &release, sizeof release).ok());
   EXPECT_EQ(session_->on_readable(facts_, 1), Next::kKeep);
-  char rest[64];
+  char rest[sizeof(abi::MemoryMessage)];
   EXPECT_TRUE(shm::receive_packet(session_->socket_fd(), rest, sizeof rest).ok());  // some are left
 }
 
