@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One attachment to a daemon: the mapped segment and what belongs to it. Made by Session on
 // attaching and never freed, since another thread or the GPU may still use it when a newer one has
-// taken its place.
+// taken its place; retire_mappings() gives back what nobody needs to find in it.
 #pragma once
 
 #include <atomic>
@@ -47,5 +47,16 @@ struct Attachment {
   std::atomic<uint64_t> device_base{0};  // the GPU's address of the segment
   SpinLock registration_lock;
 };
+
+// The part of the segment, from its beginning, that the driver is asked to let the GPU write to.
+size_t gpu_visible_bytes();
+
+// After a newer attachment has taken this one's place. All addresses stay valid for threads that
+// still use them, but lead to private zeros (the words of an open gate, a ring that takes nothing);
+// only what the GPU may still write to keeps its pages.
+void retire_mappings(Attachment& attachment);
+
+// In a fork child: the parent's segment is out of reach from here on. Takes no lock.
+void leave_to_parent(Attachment& attachment);
 
 }  // namespace gacer::interpose

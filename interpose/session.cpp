@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,16 +36,21 @@ uint64_t coarse_now_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000ULL + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// The host's errno is not ours to change.
-class KeepErrno {
+// The host's errno is not ours to change, and its threads must not be cancelled while they hold our
+// locks.
+class KeepHost {
  public:
-  KeepErrno() : saved_(errno) {}
-  ~KeepErrno() { errno = saved_; }
-  KeepErrno(const KeepErrno&) = delete;
-  KeepErrno& operator=(const KeepErrno&) = delete;
+  KeepHost() : errno_(errno) { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_); }
+  ~KeepHost() {
+    pthread_setcancelstate(cancel_state_, nullptr);
+    errno = errno_;
+  }
+  KeepHost(const KeepHost&) = delete;
+  KeepHost& operator=(const KeepHost&) = delete;
 
  private:
-  int saved_;
+  int errno_;
+  int cancel_state_ = PTHREAD_CANCEL_ENABLE;
 };
 
 uint32_t attribute(CUdevice device, CUdevice_attribute which) {
@@ -58,9 +64,21 @@ void move_out_of_the_way(UniqueFd& socket) {
   if (high >= 0) socket.reset(high);
 }
 
-ino_t inode_of(int fd) {
+// Of a descriptor or path; 0: there is none.
+uint64_t inode_of(int fd) {
   struct stat info {};
   return fstat(fd, &info) == 0 ? info.st_ino : 0;
+}
+uint64_t inode_of(const char* path) {
+  struct stat info {};
+  return stat(path, &info) == 0 ? info.st_ino : 0;
+}
+
+// A host without a standard error may have given its number to a file or connection of its own. One
+// that was inherited cannot be close-on-exec.
+bool stderr_is_for_messages() {
+  const int flags = fcntl(STDERR_FILENO, F_GETFD);
+  return flags >= 0 && (flags & FD_CLOEXEC) == 0;
 }
 
 // A host that closes descriptors it does not know may have reused our number.
@@ -79,6 +97,7 @@ constinit FastPath gacer_fast_path;
 Attachment* Session::ensure() {
   Attachment* attachment = current();
   if (attachment != nullptr) return attachment;
+  if (!claim_process()) return nullptr;
   const uint64_t now_ns = coarse_now_ns();
   if (now_ns < next_attempt_ns_.load(kRelaxed) || !attach_lock_.try_lock()) return nullptr;
   if (current() == nullptr) try_attach(now_ns);
@@ -86,12 +105,36 @@ Attachment* Session::ensure() {
   return current();
 }
 
+// False: another thread is at it.
+bool Session::claim_process() {
+  std::atomic<uint32_t>& claim = gacer_fast_path.claim;
+  uint32_t seen = claim.load(std::memory_order_acquire);  // pairs with the release below
+  if (seen == static_cast<uint32_t>(Claim::kOurs)) return true;
+  if (seen != static_cast<uint32_t>(Claim::kNobodys)) return false;
+  if (!claim.compare_exchange_strong(seen, static_cast<uint32_t>(Claim::kUnderWay), kRelaxed))
+    return false;
+  const KeepHost keep;
+  // Prepared, and yet the page is zero: a child that the C library knows nothing of.
+  const bool raw_child = prepared_for_forks_;
+  if (!raw_child) prepare_for_forks();
+  if (raw_child && fork_handler_ != nullptr) fork_handler_();
+  claim.store(static_cast<uint32_t>(Claim::kOurs), std::memory_order_release);  // pairs with above
+  return true;
+}
+
+void Session::prepare_for_forks() {
+  prepared_for_forks_ = true;
+  // Before Linux 4.14 only children of fork() are recognised.
+  madvise(&gacer_fast_path, sizeof gacer_fast_path, MADV_WIPEONFORK);
+  if (fork_handler_ != nullptr) pthread_atfork(nullptr, nullptr, fork_handler_);
+}
+
 void Session::read_config() {
   char executable[256] = {};
   [[maybe_unused]] const ssize_t length =
       readlink("/proc/self/exe", executable, sizeof executable - 1);
   char warning[256];
-  const ProcessFacts process{executable, getpid(), geteuid()};
+  const ProcessFacts process{executable, getpid(), geteuid(), inode_of("/proc/self/ns/pid")};
   config_ = read_tenant_config([](const char* name) -> const char* { return getenv(name); },
                                process, warning, sizeof warning);
   config_read_.store(true, std::memory_order_release);  // pairs with config()
@@ -127,15 +170,11 @@ bool Session::read_device(abi::HelloMessage& hello) {
 }
 
 void Session::try_attach(uint64_t now_ns) {
-  const KeepErrno keep;
-  if (!fork_handler_set_ && fork_handler_ != nullptr) {
-    pthread_atfork(nullptr, nullptr, fork_handler_);
-    fork_handler_set_ = true;
-  }
+  const KeepHost keep;
   next_attempt_ns_.store(now_ns + kAttachRetryNs, kRelaxed);
-  if (attachments_ >= kMaxAttachments) return;
   const TenantConfig& mine = config();
   if (access(mine.socket_path, F_OK) != 0 && !mine.socket_was_named) return;
+  attaching_.store(true, kRelaxed);
   try {
     abi::HelloMessage hello = shm::make_hello();
     hello.memory_limit_bytes = mine.memory_limit_bytes;
@@ -144,24 +183,34 @@ void Session::try_attach(uint64_t now_ns) {
     hello.priority = mine.priority;
     hello.memory_in_use_bytes = memory_in_use_.load(kRelaxed);
     memcpy(hello.tenant, mine.tenant, sizeof hello.tenant);
-    if (read_device(hello)) connect(hello, now_ns);
+    if (read_device(hello)) connect(hello);
   } catch (...) {  // out of memory: unregulated is all that is left
     warn_once("out of memory while attaching to gacerd; launches are not regulated");
   }
+  attaching_.store(false, kRelaxed);
 }
 
-void Session::connect(const abi::HelloMessage& hello, uint64_t now_ns) {
+void Session::connect(const abi::HelloMessage& hello) {
   Result<shm::Attachment> answer = shm::attach(config_.socket_path, hello, kAttachTimeoutMs);
-  if (!answer.ok()) {
-    if (!is_retryable(answer.error().code))
-      next_attempt_ns_.store(now_ns + kAttachRetryAfterRefusalNs, kRelaxed);
-    return warn_once((answer.error().message + "; launches are not regulated").c_str());
+  if (answer.ok()) return put_in_force(*answer, hello);
+  next_attempt_ns_.store(coarse_now_ns() + retry_delay_ns(answer.error().code), kRelaxed);
+  warn_once((answer.error().message + "; launches are not regulated").c_str());
+}
+
+uint64_t Session::retry_delay_ns(int code) {
+  if (code == EAGAIN || code == EINTR) {  // each attempt costs its thread the time-out
+    const uint32_t doublings = std::min(busy_answers_++, 8U);
+    return std::min(kAttachRetryWhenBusyNs << doublings, kAttachRetryLongestNs);
   }
-  ++attachments_;
-  auto* kept = new shm::Attachment(std::move(*answer));
+  busy_answers_ = 0;
+  return is_retryable(code) ? kAttachRetryNs : kAttachRetryAfterRefusalNs;
+}
+
+void Session::put_in_force(shm::Attachment& answer, const abi::HelloMessage& hello) {
+  busy_answers_ = 0;
+  attachments_.fetch_add(1, kRelaxed);
+  auto* kept = new shm::Attachment(std::move(answer));
   move_out_of_the_way(kept->socket);
-  kept->segment_memory.close_fd();
-  kept->board_memory.close_fd();
   auto* attachment = new Attachment(kept->segment(), &kept->board(), kept->socket.release());
   attachment->segment.progress.memory_bytes.store(memory_in_use_.load(kRelaxed), kRelaxed);
   attachment->mappings = kept;
@@ -171,13 +220,14 @@ void Session::connect(const abi::HelloMessage& hello, uint64_t now_ns) {
   attachment->socket_inode = inode_of(attachment->socket);
   move_coverage_to(*attachment);
   publish(attachment);
+  if (attachment->previous != nullptr) retire_mappings(*attachment->previous);
 }
 
 void Session::publish(Attachment* attachment) {
   gacer_fast_path.lone_seq.store(FastPath::kNever, kRelaxed);
   gacer_fast_path.next_check.store(0, kRelaxed);
   check_interval_.store(1, kRelaxed);
-  current_.store(attachment, std::memory_order_release);  // pairs with current()
+  gacer_fast_path.current.store(attachment, std::memory_order_release);  // pairs with current()
   abi::Segment* segment = attachment != nullptr ? &attachment->segment : nullptr;
   gacer_fast_path.segment.store(segment, std::memory_order_release);  // pairs with lone_launch()
 }
@@ -186,13 +236,15 @@ void Session::detach(Attachment& attachment) {
   const SleepGuard guard(request_lock_);
   if (current() != &attachment) return;
   publish(nullptr);
-  next_attempt_ns_.store(coarse_now_ns() + kAttachRetryNs, kRelaxed);
+  const bool many = attachments_.load(kRelaxed) >= kAttachmentsAtOnce;
+  const uint64_t delay_ns = many ? kAttachRetryAfterManyNs : kAttachRetryNs;
+  next_attempt_ns_.store(coarse_now_ns() + delay_ns, kRelaxed);
   if (still_ours(attachment)) ::close(attachment.socket);
 }
 
 bool Session::socket_gone(const Attachment& attachment) const {
   if (attachment.socket < 0) return false;
-  const KeepErrno keep;
+  const KeepHost keep;
   if (!still_ours(attachment)) return true;
   pollfd ask{attachment.socket, POLLRDHUP, 0};
   return poll(&ask, 1, 0) > 0;
@@ -231,7 +283,7 @@ void Session::check_daemon(Attachment& attachment, uint64_t launches) {
 
 bool Session::reserve_memory(Attachment& attachment, uint64_t bytes, bool& granted,
                              uint64_t& tenant_used_bytes) {
-  const KeepErrno keep;
+  const KeepHost keep;
   bool answered = false;
   {
     const SleepGuard guard(request_lock_);
@@ -248,7 +300,7 @@ bool Session::reserve_memory(Attachment& attachment, uint64_t bytes, bool& grant
 }
 
 void Session::release_memory(Attachment& attachment, uint64_t bytes) {
-  const KeepErrno keep;
+  const KeepHost keep;
   bool sent = false;
   {
     const SleepGuard guard(request_lock_);
@@ -260,20 +312,27 @@ void Session::release_memory(Attachment& attachment, uint64_t bytes) {
 
 void Session::warn_once(const char* text) {
   const LogLevel level = warned_.exchange(true, kRelaxed) ? LogLevel::kInfo : LogLevel::kWarn;
-  log_line(level, "gacer", "%s", text);
+  if (level <= log_level() && stderr_is_for_messages()) log_line(level, "gacer", "%s", text);
 }
 
 void Session::after_fork_in_child() {
-  Attachment* parents = current_.load(kRelaxed);
   publish(nullptr);
-  // Left open, the child would hide the parent's end from the daemon.
+  Attachment* parents = newest_;
+  newest_ = nullptr;
+  // Left open, the child would hide the parent's end from the daemon. Older ones are closed.
   if (parents != nullptr && still_ours(*parents)) ::close(parents->socket);
+  if (parents != nullptr) leave_to_parent(*parents);
   attach_lock_.unlock();
   request_lock_.force_open();
   next_attempt_ns_.store(0, kRelaxed);
+  attaching_.store(false, kRelaxed);
   memory_in_use_.store(0, kRelaxed);
   config_read_.store(false, kRelaxed);
-  attachments_ = 0;
+  attachments_.store(0, kRelaxed);
+  busy_answers_ = 0;
+  const Claim claim = prepared_for_forks_ ? Claim::kOurs : Claim::kNobodys;
+  gacer_fast_path.claim.store(static_cast<uint32_t>(claim),
+                              std::memory_order_release);  // claim_process()
 }
 
 }  // namespace gacer::interpose

@@ -7,7 +7,11 @@
 //                                                 stays
 //
 // Any failure means pass-through; the first one, and only it, is worth a line. Thread-safe; never
-// throws.
+// throws; leaves errno, signals and descriptors below 512 of the host as they are.
+//
+// A fork child starts detached, whichever way it was made: what says "attached" is on a page that
+// the kernel hands to children as zeros, so that even a raw clone() cannot go on in its parent's
+// segment.
 #pragma once
 
 #include <atomic>
@@ -18,21 +22,39 @@
 #include "interpose/launch_clock.h"
 #include "interpose/tenant_config.h"
 
+namespace gacer::shm {
+struct Attachment;
+}
+
 namespace gacer::interpose {
 
 inline constexpr uint64_t kAttachRetryNs = 500'000'000;
 inline constexpr uint64_t kAttachRetryAfterRefusalNs = 10'000'000'000;
 inline constexpr uint32_t kAttachTimeoutMs = 1000;
-inline constexpr uint64_t kHeartbeatDoubtNs = 300'000'000;  // older: look at the socket
-inline constexpr uint32_t kMaxAttachments = 256;  // per process: each leaves its segment mapped
+inline constexpr uint64_t kHeartbeatDoubtNs = 300'000'000;         // older: look at the socket
+inline constexpr uint64_t kAttachRetryWhenBusyNs = 1'000'000'000;  // doubled by each further one
+inline constexpr uint64_t kAttachRetryLongestNs = 32'000'000'000;
+// Each attachment leaves about 30 KiB behind (see retire_mappings()). A daemon that came and went
+// so often is met again once a minute only.
+inline constexpr uint32_t kAttachmentsAtOnce = 1024;
+inline constexpr uint64_t kAttachRetryAfterManyNs = 60'000'000'000;
+
+// The greatest page size of the machine: what is wiped in a fork child must own its pages.
+#if defined(__aarch64__)
+inline constexpr size_t kWipedBytes = 65536;
+#else
+inline constexpr size_t kWipedBytes = 4096;
+#endif
 
 // The words that the launch path of a lone tenant reads; see launch_path.h. One per process, of C
-// linkage since the x86-64 entry points name it in assembly.
-struct alignas(64) FastPath {
+// linkage since the x86-64 entry points name it in assembly. All zero at start and in a fork child.
+struct alignas(kWipedBytes) FastPath {
   static constexpr uint64_t kNever = UINT64_MAX;
   std::atomic<abi::Segment*> segment{nullptr};  // NULL: detached
-  std::atomic<uint64_t> lone_seq{kNever};       // gate_seq at which nothing was asked of us
+  std::atomic<uint64_t> lone_seq{0};            // gate_seq at which nothing was asked of us
   std::atomic<uint64_t> next_check{0};          // launches at which check_daemon() is due
+  std::atomic<Attachment*> current{nullptr};
+  std::atomic<uint32_t> claim{0};  // Claim: whether this process has made the page its own
 };
 extern "C" FastPath gacer_fast_path;
 
@@ -41,8 +63,10 @@ class Session {
   // NULL: detached. Tries to attach when an attempt is due; other threads pass through meanwhile.
   Attachment* ensure();
   Attachment* current() const {
-    return current_.load(std::memory_order_acquire);
-  }  // pairs with publish()
+    return gacer_fast_path.current.load(std::memory_order_acquire);  // pairs with publish()
+  }
+  // Another thread is being served by a daemon right now; it needs kAttachTimeoutMs at most.
+  bool attaching() const { return attaching_.load(std::memory_order_relaxed); }
 
   void detach(Attachment& attachment);
   // Liveness, adaptive: reschedules itself by launch count for about every 10 ms.
@@ -63,33 +87,41 @@ class Session {
   // Device memory that this process holds, told to the daemon on attaching.
   std::atomic<uint64_t>& memory_in_use() { return memory_in_use_; }
 
-  // In a fork child, before any other thread exists: forgets the parent's attachment, takes no
-  // lock.
+  // In a fork child: forgets the parent's attachment, takes no lock.
   void after_fork_in_child();
+  // To be called in each fork child before anything else: by the C library after fork(), by
+  // ensure() where the child was made without it.
   void set_fork_handler(void (*handler)()) { fork_handler_ = handler; }
 
   // For tests: in force without a daemon.
   void publish(Attachment* attachment);
 
  private:
+  enum class Claim : uint32_t { kNobodys = 0, kUnderWay, kOurs };
+
+  bool claim_process();
+  void prepare_for_forks();
   void read_config();
   bool read_device(abi::HelloMessage& hello);
   void try_attach(uint64_t now_ns);
-  void connect(const abi::HelloMessage& hello, uint64_t now_ns);
+  void connect(const abi::HelloMessage& hello);
+  void put_in_force(shm::Attachment& answer, const abi::HelloMessage& hello);
+  uint64_t retry_delay_ns(int code);
   bool socket_gone(const Attachment& attachment) const;
   void warn_once(const char* text);
 
-  std::atomic<Attachment*> current_{nullptr};
   std::atomic<uint64_t> next_attempt_ns_{0};
+  std::atomic<bool> attaching_{false};
   std::atomic<uint64_t> memory_in_use_{0};
   SpinLock attach_lock_;
   SleepLock request_lock_;
   std::atomic<bool> config_read_{false};
   std::atomic<bool> warned_{false};
-  bool fork_handler_set_ = false;
+  bool prepared_for_forks_ = false;
   void (*fork_handler_)() = nullptr;
   Attachment* newest_ = nullptr;
-  uint32_t attachments_ = 0;
+  std::atomic<uint32_t> attachments_{0};
+  uint32_t busy_answers_ = 0;  // in a row
   std::atomic<uint64_t> last_check_ns_{0};
   std::atomic<uint64_t> check_interval_{1};
   TenantConfig config_;

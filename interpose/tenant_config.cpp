@@ -10,6 +10,7 @@ namespace gacer::interpose {
 namespace {
 
 constexpr const char* kSystemSocket = "/run/gacer/gacer.sock";
+constexpr uint64_t kInitialPidNamespace = 0xeffffffc;  // PROC_PID_INIT_INO of Linux
 
 // Collects the names of unusable settings into one line.
 class Complaints {
@@ -75,8 +76,13 @@ void read_tenant_name(EnvironmentReader environment, const ProcessFacts& process
   if (named != nullptr && strlen(named) < sizeof config.tenant)
     return copy_text(config.tenant, sizeof config.tenant, named);
   if (named != nullptr) complaints.add("GACER_TENANT", named, "at most 63 bytes");
-  snprintf(config.tenant, sizeof config.tenant, "%.48s-%d", base_name(process.executable),
-           process.pid);
+  const char* executable = base_name(process.executable);
+  // Pids repeat from one container to the next: two strangers must not become one tenant.
+  if (process.pid_namespace == 0 || process.pid_namespace == kInitialPidNamespace)
+    snprintf(config.tenant, sizeof config.tenant, "%.48s-%d", executable, process.pid);
+  else
+    snprintf(config.tenant, sizeof config.tenant, "%.30s-%d-ns%llu", executable, process.pid,
+             static_cast<unsigned long long>(process.pid_namespace));
 }
 
 void read_class(EnvironmentReader environment, TenantConfig& config, Complaints& complaints) {

@@ -4,7 +4,8 @@
 //   GACER_SOCKET    control socket of gacerd        default: $XDG_RUNTIME_DIR/gacer.sock (not for
 //   root),
 //                                                   else /run/gacer/gacer.sock
-//   GACER_TENANT    name                            default: executable and pid
+//   GACER_TENANT    name                            default: executable and pid, in a pid namespace
+//                                                   of its own with that namespace's number
 //   GACER_CLASS     latency | batch                 default: batch
 //   GACER_MEM       device memory limit, bytes, with K, M, G, T (powers of 1024)   default: none
 //   GACER_WEIGHT    1..1000                         default: 1
@@ -35,6 +36,7 @@ struct ProcessFacts {
   const char* executable = "";  // path or name
   pid_t pid = 0;
   uid_t uid = 0;
+  uint64_t pid_namespace = 0;  // inode of /proc/self/ns/pid; 0: not known
 };
 
 using EnvironmentReader = const char* (*)(const char* name);  // like getenv

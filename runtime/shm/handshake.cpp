@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/base/clock.h"
 #include "runtime/shm/segment_format.h"
 
 #ifndef SO_PEERPIDFD  // Linux 6.5; older C libraries do not name it
@@ -39,6 +40,46 @@ void set_timeouts(int socket, uint32_t timeout_ms) {
                       static_cast<suseconds_t>(timeout_ms % 1000) * 1000};
   setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+}
+
+// A host with a fast interval timer would start a time-out over and over: interrupted calls are
+// repeated only until the socket's own time-out has passed.
+class Patience {
+ public:
+  explicit Patience(int socket) : socket_(socket) {}
+
+  // After EINTR. False: enough.
+  bool left() {
+    const uint64_t now_ns = monotonic_now_ns();
+    if (end_ns_ == 0) end_ns_ = now_ns + limit_ns();
+    return now_ns < end_ns_;
+  }
+
+ private:
+  uint64_t limit_ns() const {
+    timeval limit{};
+    socklen_t bytes = sizeof limit;
+    getsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, &bytes);
+    const auto us =
+        static_cast<uint64_t>(limit.tv_sec) * 1'000'000 + static_cast<uint64_t>(limit.tv_usec);
+    return us == 0 ? UINT64_MAX / 2 : us * 1'000;  // 0: waits for ever
+  }
+
+  int socket_;
+  uint64_t end_ns_ = 0;
+};
+
+// The result of an interruptible call; EAGAIN, as at a time-out, when it is interrupted too long.
+template <typename Call>
+ssize_t repeat(int socket, const Call& call) {
+  Patience patience(socket);
+  for (;;) {
+    const ssize_t result = call();
+    if (result >= 0 || errno != EINTR) return result;
+    if (patience.left()) continue;
+    errno = EAGAIN;
+    return -1;
+  }
 }
 
 struct FdSpace {
@@ -79,8 +120,8 @@ Result<UniqueFd> connect_socket(const std::string& path, uint32_t timeout_ms) {
   set_timeouts(socket.get(),
                timeout_ms);  // connect() waits for a full backlog: bounded by this too
   const auto* target = reinterpret_cast<const sockaddr*>(&address.value());
-  if (connect(socket.get(), target, sizeof(sockaddr_un)) != 0)
-    return os_error("control socket " + path);
+  const auto try_once = [&] { return connect(socket.get(), target, sizeof(sockaddr_un)); };
+  if (repeat(socket.get(), try_once) != 0) return os_error("control socket " + path);
   return socket;
 }
 
@@ -92,10 +133,7 @@ Status send_packet(int socket, const void* data, size_t bytes, std::initializer_
   header.msg_iov = &body;
   header.msg_iovlen = 1;
   attach_fds(header, space, fds);
-  ssize_t sent = -1;
-  do {
-    sent = sendmsg(socket, &header, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
+  const ssize_t sent = repeat(socket, [&] { return sendmsg(socket, &header, MSG_NOSIGNAL); });
   if (sent < 0) return os_error("control socket: send");
   return {};
 }
@@ -108,10 +146,8 @@ Result<Packet> receive_packet(int socket, void* buffer, size_t capacity) {
   header.msg_iovlen = 1;
   header.msg_control = space.bytes;
   header.msg_controllen = sizeof space.bytes;
-  ssize_t received = -1;
-  do {
-    received = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
-  } while (received < 0 && errno == EINTR);
+  const ssize_t received =
+      repeat(socket, [&] { return recvmsg(socket, &header, MSG_CMSG_CLOEXEC); });
   if (received < 0) return os_error("control socket: receive");
   Packet packet;
   take_fds(header, packet);
