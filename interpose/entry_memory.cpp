@@ -10,18 +10,25 @@
 namespace gacer::interpose {
 namespace {
 
-// Charges `bytes` around an allocation that puts its address into *pointer.
+CUcontext current_context() {
+  CUcontext context = nullptr;
+  driver().cuCtxGetCurrent(&context);
+  return context;
+}
+
+// Charges `bytes` to the current device around an allocation that puts its address into *pointer.
 template <typename Call>
 CUresult allocate(const CUdeviceptr* pointer, uint64_t bytes, const Call& call) {
   const HookScope scope;
   if (!scope.outermost() || pointer == nullptr) return call();
   MemoryLedger& memory = shim().memory;
-  if (!memory.reserve(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  const uint32_t device = memory.devices().current();
+  if (!memory.reserve(device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult result = call();
   if (result == CUDA_SUCCESS)
-    memory.commit(*pointer, bytes);
+    memory.keep({*pointer, bytes, current_context(), device, 0});
   else
-    memory.cancel(bytes);
+    memory.cancel(device, bytes);
   return result;
 }
 
@@ -29,10 +36,16 @@ template <typename Call>
 CUresult deallocate(CUdeviceptr pointer, const Call& call) {
   const HookScope scope;
   if (!scope.outermost()) return call();
-  // Before the call: afterwards another thread may have been given the same address.
-  const uint64_t bytes = shim().memory.release(pointer);
+  // Taken before the call: afterwards another thread may have been given the same address.
+  MemoryRecord record;
+  MemoryLedger& memory = shim().memory;
+  const bool known = memory.take(pointer, record);
   const CUresult result = call();
-  if (result != CUDA_SUCCESS && bytes != 0) shim().memory.restore(pointer, bytes);
+  if (!known) return result;
+  if (result == CUDA_SUCCESS)
+    memory.give_back(record);
+  else
+    memory.put_back(record);
   return result;
 }
 
@@ -44,19 +57,21 @@ CUresult allocate_pitch(CUdeviceptr* pointer, size_t* pitch, size_t width, size_
   if (!scope.outermost() || pointer == nullptr || pitch == nullptr)
     return real.cuMemAllocPitch_v2(pointer, pitch, width, height, element);
   MemoryLedger& memory = shim().memory;
+  const uint32_t device = memory.devices().current();
   const uint64_t least = uint64_t{width} * height;
-  if (!memory.reserve(least)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!memory.reserve(device, least)) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult result = real.cuMemAllocPitch_v2(pointer, pitch, width, height, element);
   const uint64_t bytes = result == CUDA_SUCCESS ? std::max<uint64_t>(*pitch * height, least) : 0;
-  if (result == CUDA_SUCCESS && (bytes == least || memory.reserve(bytes - least))) {
-    memory.commit(*pointer, bytes);
+  if (result == CUDA_SUCCESS && (bytes == least || memory.reserve(device, bytes - least))) {
+    memory.keep({*pointer, bytes, current_context(), device, 0});
     return result;
   }
-  memory.cancel(least);
-  if (result != CUDA_SUCCESS) return result;
-  real.cuMemFree_v2(*pointer);
-  *pointer = 0;
-  return CUDA_ERROR_OUT_OF_MEMORY;
+  if (result == CUDA_SUCCESS) {
+    real.cuMemFree_v2(*pointer);
+    *pointer = 0;
+  }
+  memory.cancel(device, least);
+  return result == CUDA_SUCCESS ? CUDA_ERROR_OUT_OF_MEMORY : result;
 }
 
 }  // namespace
@@ -110,23 +125,28 @@ GACER_FREE_ASYNC(cuMemFreeAsync_ptsz)
 CUresult gacer_hook_cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
   const HookScope scope;
   const CUresult result = driver().cuMemGetInfo_v2(free_bytes, total_bytes);
-  if (!scope.outermost() || result != CUDA_SUCCESS) return result;
-  attached();
   MemoryLedger& memory = shim().memory;
-  const uint64_t limit = memory.limit_bytes();
-  if (limit == 0) return result;
-  const uint64_t used = std::min(memory.tenant_used_bytes(), limit);
-  if (free_bytes != nullptr) *free_bytes = std::min<uint64_t>(*free_bytes, limit - used);
-  if (total_bytes != nullptr) *total_bytes = std::min<uint64_t>(*total_bytes, limit);
+  if (!scope.outermost() || result != CUDA_SUCCESS || !memory.limited()) return result;
+  const uint32_t device = memory.devices().current();
+  if (device == kNoDevice) return result;
+  const MemoryView view = memory.view(device);
+  if (view.limit_bytes == 0) return result;
+  const uint64_t total = std::min(view.limit_bytes, view.total_bytes);
+  const uint64_t room = total - std::min(view.used_bytes, total);
+  if (free_bytes != nullptr) *free_bytes = std::min<uint64_t>(*free_bytes, room);
+  if (total_bytes != nullptr) *total_bytes = std::min<uint64_t>(*total_bytes, total);
   return result;
 }
 
 CUresult gacer_hook_cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
   const HookScope scope;
   const CUresult result = driver().cuDeviceTotalMem_v2(bytes, device);
-  if (!scope.outermost() || result != CUDA_SUCCESS || bytes == nullptr) return result;
-  attached();
-  const uint64_t limit = shim().memory.limit_bytes();
+  MemoryLedger& memory = shim().memory;
+  if (!scope.outermost() || result != CUDA_SUCCESS || bytes == nullptr || !memory.limited())
+    return result;
+  const uint32_t index = memory.devices().index_of(device);
+  if (index == kNoDevice) return result;
+  const uint64_t limit = memory.view(index).limit_bytes;
   if (limit != 0) *bytes = std::min<uint64_t>(*bytes, limit);
   return result;
 }

@@ -9,6 +9,11 @@ namespace gacer::interpose {
 namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
+using Kind = abi::MemoryKind;
+
+uint64_t minus(uint64_t a, uint64_t b) {
+  return a > b ? a - b : 0;
+}
 
 }  // namespace
 
@@ -17,116 +22,217 @@ uint64_t MemoryLedger::limit_bytes() {
     last_limit_bytes_.store(attachment->segment.gate.memory_limit_bytes.load(kRelaxed), kRelaxed);
     limit_heard_.store(true, kRelaxed);
   }
-  if (limit_heard_.load(kRelaxed)) return last_limit_bytes_.load(kRelaxed);
-  return session_.config().memory_limit_bytes;
+  if (!limit_heard_.load(kRelaxed)) return session_.config().memory_limit_bytes;
+  const uint64_t limit = last_limit_bytes_.load(kRelaxed);
+  return limit != 0 ? limit : answered_limit_bytes_.load(kRelaxed);
 }
 
-uint64_t MemoryLedger::tenant_used_bytes() {
-  Attachment* attachment = session_.current();
-  if (attachment != nullptr && limit_bytes() != 0) {
-    const SleepGuard guard(lock_);
-    bool granted = false;
-    reserve_at_daemon(*attachment, 0, granted);
-  }
-  return used_bytes() + others_bytes_.load(kRelaxed);
+bool MemoryLedger::limited() {
+  attached();
+  return limit_bytes() != 0;
 }
 
-void MemoryLedger::add(uint64_t bytes) {
-  const uint64_t now = session_.memory_in_use().fetch_add(bytes, kRelaxed) + bytes;
+void MemoryLedger::add(uint32_t device, uint64_t bytes) {
+  session_.memory_in_use(device).fetch_add(bytes, kRelaxed);
   if (Attachment* attachment = session_.current())
-    attachment->segment.progress.memory_bytes.store(now, kRelaxed);
+    attachment->segment.progress.memory_bytes.store(used_bytes(), kRelaxed);
 }
 
-void MemoryLedger::subtract(uint64_t bytes) {
-  const uint64_t now = session_.memory_in_use().fetch_sub(bytes, kRelaxed) - bytes;
+void MemoryLedger::subtract(uint32_t device, uint64_t bytes) {
+  session_.memory_in_use(device).fetch_sub(bytes, kRelaxed);
   if (Attachment* attachment = session_.current())
-    attachment->segment.progress.memory_bytes.store(now, kRelaxed);
-}
-
-bool MemoryLedger::reserve_locally(uint64_t bytes, uint64_t limit) {
-  const uint64_t used = used_bytes();
-  if (used > limit || bytes > limit - used) return false;
-  add(bytes);
-  return true;
+    attachment->segment.progress.memory_bytes.store(used_bytes(), kRelaxed);
 }
 
 // Caller holds lock_.
 void MemoryLedger::know_attachment(Attachment& attachment) {
   if (reported_to_ == &attachment) return;
   reported_to_ = &attachment;
-  reported_bytes_ = attachment.memory_told_bytes;
+  for (Account& account : accounts_) account.reported_bytes = account.reported_overhead_bytes = 0;
+  if (attachment.memory_told_device < kMaxDevices)
+    accounts_[attachment.memory_told_device].reported_bytes = attachment.memory_told_bytes;
 }
 
-// Asks for what the daemon does not know of yet: this allocation, and older ones made while there
-// was no limit. Caller holds lock_. False: no answer.
-bool MemoryLedger::reserve_at_daemon(Attachment& attachment, uint64_t bytes, bool& granted) {
-  know_attachment(attachment);
-  const uint64_t wanted = used_bytes() + bytes;
-  const uint64_t ask = wanted > reported_bytes_ ? wanted - reported_bytes_ : 0;
-  uint64_t tenant_used = 0;
-  if (!session_.reserve_memory(attachment, ask, granted, tenant_used)) return false;
-  if (granted) reported_bytes_ += ask;
-  others_bytes_.store(tenant_used > reported_bytes_ ? tenant_used - reported_bytes_ : 0, kRelaxed);
+// Caller holds lock_. False: no answer.
+bool MemoryLedger::ask(Attachment& attachment, uint32_t device, uint64_t bytes, Kind kind,
+                       MemoryReply& reply) {
+  const MemoryRequest request{devices_.at(device).uuid, bytes, kind};
+  if (!session_.reserve_memory(attachment, request, reply)) return false;
+  Account& account = accounts_[device];
+  if (reply.granted && kind == Kind::kOverhead) account.reported_overhead_bytes += bytes;
+  if (reply.granted && kind != Kind::kOverhead) account.reported_bytes += bytes;
+  account.others_bytes = minus(reply.used_bytes, account.reported_bytes);
+  answered_limit_bytes_.store(reply.limit_bytes, kRelaxed);
   return true;
 }
 
-bool MemoryLedger::reserve(uint64_t bytes) {
+// Tells of what the daemon does not know of yet: allocations made while there was no limit or no
+// daemon. Caller holds lock_.
+bool MemoryLedger::catch_up(Attachment& attachment, uint32_t device, MemoryReply& reply) {
+  know_attachment(attachment);
+  const Account& account = accounts_[device];
+  const uint64_t overhead = minus(account.overhead_bytes, account.reported_overhead_bytes);
+  if (overhead != 0 && !ask(attachment, device, overhead, Kind::kOverhead, reply)) return false;
+  const uint64_t held = minus(used_bytes(device), account.reported_bytes);
+  return held == 0 || ask(attachment, device, held, Kind::kHeld, reply);
+}
+
+bool MemoryLedger::reserve_at_daemon(Attachment& attachment, uint32_t device, uint64_t bytes,
+                                     MemoryReply& reply) {
+  return catch_up(attachment, device, reply) &&
+         ask(attachment, device, bytes, Kind::kAllocation, reply);
+}
+
+// As the daemon does it for a tenant, see runtime/daemon/memory_ledger.h. Caller holds lock_.
+void MemoryLedger::count_overhead_locally(Account& account) {
+  const uint64_t limit = limit_bytes();
+  account.counted_overhead_bytes = account.overhead_bytes < limit ? account.overhead_bytes : 0;
+}
+
+uint64_t MemoryLedger::locally_used(uint32_t device) {
+  count_overhead_locally(accounts_[device]);
+  return used_bytes(device) + accounts_[device].counted_overhead_bytes;
+}
+
+bool MemoryLedger::reserve_locally(uint32_t device, uint64_t bytes, uint64_t limit) {
+  const uint64_t used = locally_used(device);
+  if (used > limit || bytes > limit - used) return false;
+  add(device, bytes);
+  return true;
+}
+
+bool MemoryLedger::reserve(uint32_t device, uint64_t bytes) {
+  if (device == kNoDevice) return true;
   Attachment* attachment = attached();
   const uint64_t limit = limit_bytes();
   if (limit == 0) {
-    add(bytes);
+    add(device, bytes);
     return true;
   }
   const SleepGuard guard(lock_);
-  bool granted = false;
-  if (attachment == nullptr || !reserve_at_daemon(*attachment, bytes, granted))
-    return reserve_locally(bytes, limit);
-  if (granted) add(bytes);
-  return granted;
+  MemoryReply reply;
+  if (attachment == nullptr || !reserve_at_daemon(*attachment, device, bytes, reply))
+    return reserve_locally(device, bytes, limit);
+  if (reply.granted) add(device, bytes);
+  return reply.granted;
 }
 
-// Tells the daemon, if it was told of them. Caller holds lock_.
-void MemoryLedger::give_back(uint64_t bytes) {
-  subtract(bytes);
+void MemoryLedger::force(uint32_t device, uint64_t bytes) {
+  if (device == kNoDevice || bytes == 0) return;
+  Attachment* attachment = attached();
+  const SleepGuard guard(lock_);
+  add(device, bytes);
+  MemoryReply reply;
+  if (attachment != nullptr && limit_bytes() != 0) catch_up(*attachment, device, reply);
+}
+
+// Gives back what the driver has taken back, and tells the daemon if it was told of it. Caller
+// holds lock_.
+void MemoryLedger::release(uint32_t device, uint64_t bytes) {
+  subtract(device, bytes);
   Attachment* attachment = session_.current();
   if (attachment == nullptr) return;
   know_attachment(*attachment);
-  const uint64_t surplus = reported_bytes_ - std::min(reported_bytes_, used_bytes());
-  const uint64_t told = std::min(surplus, bytes);
+  Account& account = accounts_[device];
+  const uint64_t told = std::min(minus(account.reported_bytes, used_bytes(device)), bytes);
   if (told == 0) return;
-  reported_bytes_ -= told;
-  session_.release_memory(*attachment, told);
+  account.reported_bytes -= told;
+  session_.release_memory(*attachment, {devices_.at(device).uuid, told, Kind::kAllocation});
 }
 
-void MemoryLedger::cancel(uint64_t bytes) {
+void MemoryLedger::cancel(uint32_t device, uint64_t bytes) {
+  if (device == kNoDevice || bytes == 0) return;
   const SleepGuard guard(lock_);
-  give_back(bytes);
+  release(device, bytes);
 }
 
-void MemoryLedger::commit(uint64_t pointer, uint64_t bytes) {
+void MemoryLedger::keep(const MemoryRecord& record) {
+  if (record.device == kNoDevice) return;
   const SleepGuard guard(lock_);
   // No memory for the entry: its free will not be recognised, so it must not stay charged either.
-  if (!allocations_.set(pointer, bytes)) give_back(bytes);
+  if (!records_.put(record)) release(record.device, record.bytes);
 }
 
-uint64_t MemoryLedger::release(uint64_t pointer) {
+bool MemoryLedger::take(uint64_t key, MemoryRecord& record) {
   const SleepGuard guard(lock_);
-  uint64_t bytes = 0;
-  if (allocations_.take(pointer, bytes)) give_back(bytes);
-  return bytes;
+  return records_.take(key, record);
 }
 
-void MemoryLedger::restore(uint64_t pointer, uint64_t bytes) {
+void MemoryLedger::put_back(const MemoryRecord& record) {
+  keep(record);
+}
+
+void MemoryLedger::context_gone(CUcontext context) {
+  if (context == nullptr) return;
   const SleepGuard guard(lock_);
-  if (allocations_.set(pointer, bytes)) add(bytes);
+  records_.take_if([&](const MemoryRecord& record) { return record.context == context; },
+                   [&](const MemoryRecord& record) { release(record.device, record.bytes); });
+}
+
+void MemoryLedger::add_overhead(uint32_t device, uint64_t bytes) {
+  if (device == kNoDevice || bytes == 0) return;
+  Attachment* attachment = attached();
+  const SleepGuard guard(lock_);
+  accounts_[device].overhead_bytes += bytes;
+  MemoryReply reply;
+  if (attachment != nullptr) catch_up(*attachment, device, reply);
+}
+
+void MemoryLedger::remove_overhead(uint32_t device, uint64_t bytes) {
+  if (device == kNoDevice || bytes == 0) return;
+  const SleepGuard guard(lock_);
+  Account& account = accounts_[device];
+  account.overhead_bytes -= std::min(account.overhead_bytes, bytes);
+  Attachment* attachment = session_.current();
+  if (attachment == nullptr) return;
+  know_attachment(*attachment);
+  const uint64_t told = minus(account.reported_overhead_bytes, account.overhead_bytes);
+  if (told == 0) return;
+  account.reported_overhead_bytes -= told;
+  session_.release_memory(*attachment, {devices_.at(device).uuid, told, Kind::kOverhead});
+}
+
+uint64_t MemoryLedger::overhead_bytes(uint32_t device) {
+  const SleepGuard guard(lock_);
+  return accounts_[device].overhead_bytes;
+}
+
+MemoryView MemoryLedger::view(uint32_t device) {
+  MemoryView view;
+  view.total_bytes = devices_.at(device).total_bytes;
+  Attachment* attachment = session_.current();
+  view.limit_bytes = limit_bytes();
+  if (view.limit_bytes == 0) return view;
+  const SleepGuard guard(lock_);
+  MemoryReply reply;
+  if (attachment != nullptr && reserve_at_daemon(*attachment, device, 0, reply)) {
+    view.limit_bytes = reply.limit_bytes;
+    view.used_bytes = reply.used_bytes;
+    view.overhead_bytes = reply.overhead_bytes;
+    return view;
+  }
+  view.used_bytes = locally_used(device);
+  view.overhead_bytes = accounts_[device].overhead_bytes;
+  // With a daemon that does not answer, what it said last of the others is the best there is.
+  if (attachment != nullptr) view.used_bytes += accounts_[device].others_bytes;
+  return view;
+}
+
+void MemoryLedger::tell(Attachment& attachment) {
+  const SleepGuard guard(lock_);
+  if (reported_to_ == &attachment) return;
+  know_attachment(attachment);
+  MemoryReply reply;
+  for (uint32_t device = 0; device < devices_.count(); ++device)
+    if (!catch_up(attachment, device, reply)) return;
 }
 
 void MemoryLedger::reset() {
   lock_.force_open();
-  allocations_.clear();
+  devices_.reset_lock();
+  records_.clear();
   reported_to_ = nullptr;
-  reported_bytes_ = 0;
-  others_bytes_.store(0, kRelaxed);
+  for (Account& account : accounts_) account = {};
 }
 
 }  // namespace gacer::interpose

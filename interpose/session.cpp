@@ -166,6 +166,8 @@ bool Session::read_device(abi::HelloMessage& hello) {
   if (real.cuDeviceGetUuid_v2(&uuid, device) == CUDA_SUCCESS)
     memcpy(hello.device_uuid, uuid.bytes, sizeof hello.device_uuid);
   device_ = {hello.sm_count, hello.threads_per_sm};
+  hello_device_ = device >= 0 ? std::min<uint32_t>(device, kMemoryDevices - 1) : 0;
+  hello.memory_in_use_bytes = memory_in_use_[hello_device_].load(kRelaxed);
   return true;
 }
 
@@ -181,7 +183,6 @@ void Session::try_attach(uint64_t now_ns) {
     hello.tenant_class = static_cast<uint32_t>(mine.tenant_class);
     hello.weight = mine.weight;
     hello.priority = mine.priority;
-    hello.memory_in_use_bytes = memory_in_use_.load(kRelaxed);
     memcpy(hello.tenant, mine.tenant, sizeof hello.tenant);
     if (read_device(hello)) connect(hello);
   } catch (...) {  // out of memory: unregulated is all that is left
@@ -212,11 +213,12 @@ void Session::put_in_force(shm::Attachment& answer, const abi::HelloMessage& hel
   auto* kept = new shm::Attachment(std::move(answer));
   move_out_of_the_way(kept->socket);
   auto* attachment = new Attachment(kept->segment(), &kept->board(), kept->socket.release());
-  attachment->segment.progress.memory_bytes.store(memory_in_use_.load(kRelaxed), kRelaxed);
+  attachment->segment.progress.memory_bytes.store(memory_in_use_of_all(), kRelaxed);
   attachment->mappings = kept;
   attachment->previous = newest_;
   newest_ = attachment;
   attachment->memory_told_bytes = hello.memory_in_use_bytes;
+  attachment->memory_told_device = hello_device_;
   attachment->socket_inode = inode_of(attachment->socket);
   move_coverage_to(*attachment);
   publish(attachment);
@@ -281,33 +283,39 @@ void Session::check_daemon(Attachment& attachment, uint64_t launches) {
   if (doubtful || attachment.daemon_silent.load(kRelaxed)) daemon_gone(attachment);
 }
 
-bool Session::reserve_memory(Attachment& attachment, uint64_t bytes, bool& granted,
-                             uint64_t& tenant_used_bytes) {
+bool Session::reserve_memory(Attachment& attachment, const MemoryRequest& request,
+                             MemoryReply& reply) {
   const KeepHost keep;
   bool answered = false;
   {
     const SleepGuard guard(request_lock_);
     if (current() != &attachment || !still_ours(attachment)) return false;
-    const Result<shm::MemoryGrant> answer = shm::reserve_memory(attachment.socket, bytes);
+    const Result<shm::MemoryGrant> answer =
+        shm::reserve_memory(attachment.socket, request.bytes, request.device, request.kind);
     answered = answer.ok();
-    if (answered) {
-      granted = answer.value().granted;
-      tenant_used_bytes = answer.value().tenant_used_bytes;
-    }
+    if (answered)
+      reply = {answer->granted, answer->tenant_used_bytes, answer->tenant_limit_bytes,
+               answer->tenant_overhead_bytes};
   }
   if (!answered) detach(attachment);
   return answered;
 }
 
-void Session::release_memory(Attachment& attachment, uint64_t bytes) {
+void Session::release_memory(Attachment& attachment, const MemoryRequest& request) {
   const KeepHost keep;
   bool sent = false;
   {
     const SleepGuard guard(request_lock_);
     if (current() != &attachment || !still_ours(attachment)) return;
-    sent = shm::release_memory(attachment.socket, bytes).ok();
+    sent = shm::release_memory(attachment.socket, request.bytes, request.device, request.kind).ok();
   }
   if (!sent) detach(attachment);
+}
+
+uint64_t Session::memory_in_use_of_all() const {
+  uint64_t sum = 0;
+  for (const auto& bytes : memory_in_use_) sum += bytes.load(kRelaxed);
+  return sum;
 }
 
 void Session::warn_once(const char* text) {
@@ -326,7 +334,7 @@ void Session::after_fork_in_child() {
   request_lock_.force_open();
   next_attempt_ns_.store(0, kRelaxed);
   attaching_.store(false, kRelaxed);
-  memory_in_use_.store(0, kRelaxed);
+  for (auto& bytes : memory_in_use_) bytes.store(0, kRelaxed);
   config_read_.store(false, kRelaxed);
   attachments_.store(0, kRelaxed);
   busy_answers_ = 0;

@@ -58,6 +58,21 @@ struct alignas(kWipedBytes) FastPath {
 };
 extern "C" FastPath gacer_fast_path;
 
+inline constexpr uint32_t kMemoryDevices = 64;
+
+struct MemoryRequest {
+  abi::DeviceUuid device;
+  uint64_t bytes;
+  abi::MemoryKind kind;
+};
+// Of the tenant on that device, after the request.
+struct MemoryReply {
+  bool granted = false;
+  uint64_t used_bytes = 0;
+  uint64_t limit_bytes = 0;  // 0: none
+  uint64_t overhead_bytes = 0;
+};
+
 class Session {
  public:
   // NULL: detached. Tries to attach when an attempt is due; other threads pass through meanwhile.
@@ -80,12 +95,13 @@ class Session {
 
   // Quota requests; one at a time, each bounded by the socket's time-out. False: no answer, now
   // detached.
-  bool reserve_memory(Attachment& attachment, uint64_t bytes, bool& granted,
-                      uint64_t& tenant_used_bytes);
-  void release_memory(Attachment& attachment, uint64_t bytes);
+  bool reserve_memory(Attachment& attachment, const MemoryRequest& request, MemoryReply& reply);
+  void release_memory(Attachment& attachment, const MemoryRequest& request);
 
-  // Device memory that this process holds, told to the daemon on attaching.
-  std::atomic<uint64_t>& memory_in_use() { return memory_in_use_; }
+  // Memory that this process holds on the device of that ordinal; told to the daemon on attaching.
+  // Precondition: below kMemoryDevices.
+  std::atomic<uint64_t>& memory_in_use(uint32_t device) { return memory_in_use_[device]; }
+  uint64_t memory_in_use_of_all() const;
 
   // In a fork child: forgets the parent's attachment, takes no lock.
   void after_fork_in_child();
@@ -112,7 +128,8 @@ class Session {
 
   std::atomic<uint64_t> next_attempt_ns_{0};
   std::atomic<bool> attaching_{false};
-  std::atomic<uint64_t> memory_in_use_{0};
+  std::atomic<uint64_t> memory_in_use_[kMemoryDevices] = {};
+  uint32_t hello_device_ = 0;  // ordinal of the device that the hello names
   SpinLock attach_lock_;
   SleepLock request_lock_;
   std::atomic<bool> config_read_{false};
