@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points: stream capture and graph instantiation.
+// Entry points: graphs as a whole become executable, are updated, go.
 #include "interpose/driver.h"
 #include "interpose/hook_declarations.h"
 #include "interpose/hook_scope.h"
@@ -9,33 +9,29 @@ namespace gacer::interpose {
 namespace {
 
 template <typename Call>
-CUresult begin_capture(StreamRef stream, const Call& call) {
-  const HookScope scope;
-  if (!scope.outermost()) return call();
-  // Before the call, so that no other thread makes an event call of ours in between.
-  shim().captures.begun(stream);
-  const CUresult result = call();
-  if (result != CUDA_SUCCESS) shim().captures.ended(stream);
-  return result;
-}
-
-template <typename Call>
-CUresult end_capture(StreamRef stream, const Call& call) {
-  const HookScope scope;
-  const CUresult result = call();
-  // Whatever it answers but "not yours": a capture that was invalidated has ended too.
-  const bool goes_on = result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD ||
-                       result == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-  if (scope.outermost() && !goes_on) shim().captures.ended(stream);
-  return result;
-}
-
-template <typename Call>
 CUresult instantiate(const CUgraphExec* exec, CUgraph graph, const Call& call) {
   const HookScope scope;
   const CUresult result = call();
   if (scope.outermost() && result == CUDA_SUCCESS && exec != nullptr)
-    shim().graphs.instantiated(*exec, graph, shim().kernels, shim().session.device());
+    shim().graphs.instantiated(*exec, graph, shim().session.device());
+  return result;
+}
+
+template <typename Call>
+CUresult update(CUgraphExec exec, CUgraph graph, const Call& call) {
+  const HookScope scope;
+  const CUresult result = call();
+  if (scope.outermost() && result == CUDA_SUCCESS)
+    shim().graphs.updated(exec, graph, shim().session.device());
+  return result;
+}
+
+template <typename Call>
+CUresult add_node(const CUgraphNode* node, const CUgraphNodeParams* params, const Call& call) {
+  const HookScope scope;
+  const CUresult result = call();
+  if (scope.outermost() && result == CUDA_SUCCESS && node != nullptr && params != nullptr)
+    shim().graphs.conditionals().added(*node, *params);
   return result;
 }
 
@@ -46,44 +42,14 @@ using namespace gacer::interpose;  // NOLINT: entry points are global by nature
 
 extern "C" {
 
-#define GACER_BEGIN_CAPTURE_V1(symbol, per_thread)                                       \
-  CUresult gacer_hook_##symbol(CUstream stream) {                                        \
-    return begin_capture({stream, per_thread}, [&] { return driver().symbol(stream); }); \
+#define GACER_INSTANTIATE_LOGGED(symbol)                                                       \
+  CUresult gacer_hook_##symbol(CUgraphExec* exec, CUgraph graph, CUgraphNode* node, char* log, \
+                               size_t log_bytes) {                                             \
+    return instantiate(exec, graph,                                                            \
+                       [&] { return driver().symbol(exec, graph, node, log, log_bytes); });    \
   }
-GACER_BEGIN_CAPTURE_V1(cuStreamBeginCapture, false)
-GACER_BEGIN_CAPTURE_V1(cuStreamBeginCapture_ptsz, true)
-
-#define GACER_BEGIN_CAPTURE(symbol, per_thread)                                                \
-  CUresult gacer_hook_##symbol(CUstream stream, CUstreamCaptureMode mode) {                    \
-    return begin_capture({stream, per_thread}, [&] { return driver().symbol(stream, mode); }); \
-  }
-GACER_BEGIN_CAPTURE(cuStreamBeginCapture_v2, false)
-GACER_BEGIN_CAPTURE(cuStreamBeginCapture_v2_ptsz, true)
-
-#define GACER_BEGIN_CAPTURE_TO_GRAPH(symbol, per_thread)                                 \
-  CUresult gacer_hook_##symbol(CUstream stream, CUgraph graph, const CUgraphNode* nodes, \
-                               const CUgraphEdgeData* edges, size_t count,               \
-                               CUstreamCaptureMode mode) {                               \
-    return begin_capture({stream, per_thread}, [&] {                                     \
-      return driver().symbol(stream, graph, nodes, edges, count, mode);                  \
-    });                                                                                  \
-  }
-GACER_BEGIN_CAPTURE_TO_GRAPH(cuStreamBeginCaptureToGraph, false)
-GACER_BEGIN_CAPTURE_TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz, true)
-
-#define GACER_END_CAPTURE(symbol, per_thread)                                                 \
-  CUresult gacer_hook_##symbol(CUstream stream, CUgraph* graph) {                             \
-    return end_capture({stream, per_thread}, [&] { return driver().symbol(stream, graph); }); \
-  }
-GACER_END_CAPTURE(cuStreamEndCapture, false)
-GACER_END_CAPTURE(cuStreamEndCapture_ptsz, true)
-
-CUresult gacer_hook_cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node,
-                                          char* log, size_t log_bytes) {
-  return instantiate(exec, graph, [&] {
-    return driver().cuGraphInstantiate_v2(exec, graph, error_node, log, log_bytes);
-  });
-}
+GACER_INSTANTIATE_LOGGED(cuGraphInstantiate)
+GACER_INSTANTIATE_LOGGED(cuGraphInstantiate_v2)
 
 CUresult gacer_hook_cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
                                                 unsigned long long flags) {
@@ -99,10 +65,47 @@ CUresult gacer_hook_cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph
 GACER_INSTANTIATE_WITH_PARAMS(cuGraphInstantiateWithParams)
 GACER_INSTANTIATE_WITH_PARAMS(cuGraphInstantiateWithParams_ptsz)
 
+CUresult gacer_hook_cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* error_node,
+                                      CUgraphExecUpdateResult* outcome) {
+  return update(exec, graph,
+                [&] { return driver().cuGraphExecUpdate(exec, graph, error_node, outcome); });
+}
+
+CUresult gacer_hook_cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
+                                         CUgraphExecUpdateResultInfo* info) {
+  return update(exec, graph, [&] { return driver().cuGraphExecUpdate_v2(exec, graph, info); });
+}
+
 CUresult gacer_hook_cuGraphExecDestroy(CUgraphExec exec) {
   const HookScope scope;
   if (scope.outermost()) shim().graphs.destroyed(exec);
   return driver().cuGraphExecDestroy(exec);
+}
+
+CUresult gacer_hook_cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                                   size_t count, CUgraphNodeParams* params) {
+  return add_node(node, params,
+                  [&] { return driver().cuGraphAddNode(node, graph, after, count, params); });
+}
+
+CUresult gacer_hook_cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                                      const CUgraphEdgeData* edges, size_t count,
+                                      CUgraphNodeParams* params) {
+  return add_node(node, params, [&] {
+    return driver().cuGraphAddNode_v2(node, graph, after, edges, count, params);
+  });
+}
+
+CUresult gacer_hook_cuGraphDestroyNode(CUgraphNode node) {
+  const HookScope scope;
+  if (scope.outermost()) shim().graphs.conditionals().removing_node(node);
+  return driver().cuGraphDestroyNode(node);
+}
+
+CUresult gacer_hook_cuGraphDestroy(CUgraph graph) {
+  const HookScope scope;
+  if (scope.outermost()) shim().graphs.conditionals().removing_graph(graph);
+  return driver().cuGraphDestroy(graph);
 }
 
 }  // extern "C"

@@ -47,6 +47,24 @@ class FlatMap {
     return true;
   }
 
+  // visit(key, value) for each entry; it may not change the map.
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    for (uint64_t i = 0; i < capacity_; ++i)
+      if (entries_[i].key != kFree && entries_[i].key != kErased)
+        visit(entries_[i].key, entries_[i].value);
+  }
+
+  template <typename Unwanted>
+  void erase_if(const Unwanted& unwanted) {
+    for (uint64_t i = 0; i < capacity_; ++i) {
+      Entry& entry = entries_[i];
+      if (entry.key == kFree || entry.key == kErased || !unwanted(entry.key, entry.value)) continue;
+      entry.key = kErased;
+      --size_;
+    }
+  }
+
   uint64_t size() const { return size_; }
   void clear() {
     for (uint64_t i = 0; i < capacity_; ++i) entries_[i].key = kFree;

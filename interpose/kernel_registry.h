@@ -87,11 +87,21 @@ class KernelRegistry {
   // Index of the shape, which is its cost slot; its guess is filled in on the first call. kNoSlot:
   // table full.
   uint32_t find_or_add_shape(LaunchShape& shape, const DeviceFacts& device);
+  // Of a shape that has been launched before, else kNoSlot.
+  uint32_t find_shape(const LaunchShape& shape) const;
   // The cost slot of a whole graph; `id` in place of a kernel's.
   uint32_t slot_of_graph(uint64_t id, uint32_t guess_ns);
 
+  // Changes whenever a handle may stand for something else than before.
+  uint32_t generation() const {
+    return generation_.load(std::memory_order_acquire);  // pairs with outdate()
+  }
+
   // In a fork child, before any other thread exists.
-  void reset_lock() { lock_.unlock(); }
+  void reset_lock() {
+    lock_.unlock();
+    outdate();
+  }
 
  private:
   static constexpr uint32_t kFunctionBuckets = 16384;
@@ -103,6 +113,8 @@ class KernelRegistry {
     uint32_t owner = 0;               // low bits of the owner's handle; guarded by lock_
   };
 
+  // After the change, with release: who sees the new number finds the new state.
+  void outdate() { generation_.fetch_add(1, std::memory_order_release); }
   static uint64_t ask_resources(const KernelHandle& kernel, uint64_t handle);
   void learn(uint64_t handle, uint64_t owner, const char* name, bool of_library);
   bool intern(uint64_t id, bool collective, uint32_t& index);
@@ -117,6 +129,7 @@ class KernelRegistry {
   FlatMap kernel_index_;  // kernel id -> index
   uint32_t kernel_count_ = 0;
   std::atomic<uint32_t> shape_count_{0};  // written under lock_
+  std::atomic<uint32_t> generation_{0};
   FunctionBucket functions_[kFunctionBuckets];
   std::atomic<uint32_t> shape_buckets_[kShapeBuckets] = {};  // index + 1
   KernelFacts kernels_[kMaxKernels];
@@ -162,6 +175,10 @@ inline uint32_t KernelRegistry::find_shape(const LaunchShape& shape, uint64_t st
     if (shapes_[entry - 1].same_launch(shape)) return entry - 1;
   }
   return kNoSlot;
+}
+
+inline uint32_t KernelRegistry::find_shape(const LaunchShape& shape) const {
+  return find_shape(shape, hash_shape(shape));
 }
 
 inline uint32_t KernelRegistry::find_or_add_shape(LaunchShape& shape, const DeviceFacts& device) {

@@ -19,6 +19,7 @@ void in_fork_child() {
   mine.kernels.reset_lock();
   mine.captures.reset();
   mine.graphs.reset();
+  mine.priorities.reset();
   mine.memory.reset();
   reset_driver_lock();
   reset_coverage();
@@ -29,7 +30,9 @@ void in_fork_child() {
 Attachment* attach_if_due() {
   Session& session = shim().session;
   session.set_fork_handler(&in_fork_child);
-  return session.ensure();
+  Attachment* attachment = session.ensure();
+  if (attachment != nullptr) shim().memory.tell(*attachment);
+  return attachment;
 }
 
 }  // namespace gacer::interpose

@@ -8,6 +8,7 @@
 #include "interpose/kernel_registry.h"
 #include "interpose/memory_ledger.h"
 #include "interpose/session.h"
+#include "interpose/stream_priorities.h"
 
 namespace gacer::interpose {
 
@@ -15,7 +16,8 @@ struct Shim {
   Session session;
   KernelRegistry kernels;
   CaptureTracker captures;
-  GraphCosts graphs;
+  GraphCosts graphs{kernels};
+  StreamPriorities priorities;
   MemoryLedger memory{session};
 };
 

@@ -92,13 +92,47 @@ CUresult stream_create_priority(CUstream* stream, unsigned, int priority) {
   fake().stream_priorities.push_back(priority);
   return CUDA_SUCCESS;
 }
-CUresult is_capturing(CUstream, CUstreamCaptureStatus* status) {
-  fake().capture_questions.fetch_add(1);
-  *status = fake().capture_status;
+CUresult green_stream_create(CUstream* stream, CUgreenCtx, unsigned, int priority) {
+  return stream_create_priority(stream, 0, priority);
+}
+CUresult set_stream_attribute(CUstream, CUstreamAttrID which, const CUstreamAttrValue* value) {
+  if (which == CU_LAUNCH_ATTRIBUTE_PRIORITY) fake().attribute_priority = value->priority;
   return CUDA_SUCCESS;
 }
 
+thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+CUresult exchange_mode(CUstreamCaptureMode* mode) {
+  std::swap(*mode, capture_mode);
+  return CUDA_SUCCESS;
+}
+void unsafe_call() {
+  if (capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED) fake().unsafe_calls.fetch_add(1);
+}
+CUresult is_capturing(CUstream stream, CUstreamCaptureStatus* status) {
+  FakeDriver& driver = fake();
+  driver.capture_questions.fetch_add(1);
+  const bool legacy = stream == nullptr || stream == CU_STREAM_LEGACY;
+  if (legacy && driver.blocking_stream_captures) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  const std::lock_guard lock(driver.mutex);
+  const auto found = driver.capturing.find(stream);
+  *status = found != driver.capturing.end() ? found->second : driver.capture_status;
+  return CUDA_SUCCESS;
+}
+CUresult begin_capture(CUstream stream, CUstreamCaptureMode) {
+  const std::lock_guard lock(fake().mutex);
+  if (fake().begin_capture_result == CUDA_SUCCESS)
+    fake().capturing[stream] = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  return fake().begin_capture_result;
+}
+CUresult end_capture(CUstream stream, CUgraph*) {
+  const std::lock_guard lock(fake().mutex);
+  if (fake().end_capture_ends) fake().capturing.erase(stream);
+  return fake().end_capture_result;
+}
+
 CUresult host_register(void*, size_t, unsigned) {
+  unsafe_call();
   fake().registrations.fetch_add(1);
   return fake().register_result;
 }
@@ -117,6 +151,7 @@ CUresult stream_write(CUstream, CUdeviceptr address, cuuint64_t value, unsigned)
 }
 
 CUresult event_create(CUevent* event, unsigned) {
+  unsafe_call();
   fake().events_created.fetch_add(1);
   *event = reinterpret_cast<CUevent>(fake().new_handle());
   return CUDA_SUCCESS;
@@ -131,6 +166,7 @@ CUresult event_record(CUevent event, CUstream) {
   return CUDA_SUCCESS;
 }
 CUresult event_query(CUevent event) {
+  unsafe_call();
   fake().event_queries.fetch_add(1);
   const std::lock_guard lock(fake().mutex);
   return fake().happened[event] ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
@@ -174,10 +210,27 @@ CUresult node_type(CUgraphNode node, CUgraphNodeType* type) {
   *type = CU_GRAPH_NODE_TYPE_MEMCPY;
   if (fake().kernel_nodes.count(node) != 0) *type = CU_GRAPH_NODE_TYPE_KERNEL;
   if (fake().child_nodes.count(node) != 0) *type = CU_GRAPH_NODE_TYPE_GRAPH;
+  if (fake().memset_nodes.count(node) != 0) *type = CU_GRAPH_NODE_TYPE_MEMSET;
+  if (fake().other_nodes.count(node) != 0) *type = fake().other_nodes[node];
   return CUDA_SUCCESS;
 }
 CUresult node_params(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params) {
   *params = fake().kernel_nodes[node];
+  return fake().new_node_params_result;
+}
+CUresult old_node_params(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1* params) {
+  memcpy(params, &fake().kernel_nodes[node], sizeof *params);  // v2 appends members
+  return CUDA_SUCCESS;
+}
+CUresult update_exec(CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo*) {
+  return fake().update_result;
+}
+CUresult copy_params(CUgraphNode node, CUDA_MEMCPY3D* params) {
+  *params = fake().copy_nodes[node];
+  return CUDA_SUCCESS;
+}
+CUresult memset_params(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* params) {
+  *params = fake().memset_nodes[node];
   return CUDA_SUCCESS;
 }
 CUresult child_graph(CUgraphNode node, CUgraph* graph) {
@@ -216,6 +269,8 @@ const std::vector<Symbol>& written_symbols() {
       {"cuCtxGetStreamPriorityRange", address_of(&priority_range)},
       {"cuStreamCreate", address_of(&stream_create)},
       {"cuStreamCreateWithPriority", address_of(&stream_create_priority)},
+      {"cuGreenCtxStreamCreate", address_of(&green_stream_create)},
+      {"cuStreamSetAttribute", address_of(&set_stream_attribute)},
       {"cuStreamIsCapturing", address_of(&is_capturing)},
       {"cuMemHostRegister_v2", address_of(&host_register)},
       {"cuMemHostGetDevicePointer_v2", address_of(&host_pointer)},
@@ -232,6 +287,14 @@ const std::vector<Symbol>& written_symbols() {
       {"cuGraphGetNodes", address_of(&graph_nodes)},
       {"cuGraphNodeGetType", address_of(&node_type)},
       {"cuGraphKernelNodeGetParams_v2", address_of(&node_params)},
+      {"cuStreamIsCapturing_ptsz", address_of(&is_capturing)},
+      {"cuThreadExchangeStreamCaptureMode", address_of(&exchange_mode)},
+      {"cuStreamBeginCapture_v2", address_of(&begin_capture)},
+      {"cuStreamEndCapture", address_of(&end_capture)},
+      {"cuGraphKernelNodeGetParams", address_of(&old_node_params)},
+      {"cuGraphExecUpdate_v2", address_of(&update_exec)},
+      {"cuGraphMemcpyNodeGetParams", address_of(&copy_params)},
+      {"cuGraphMemsetNodeGetParams", address_of(&memset_params)},
       {"cuGraphChildGraphNodeGetGraph", address_of(&child_graph)},
       {"cuGraphInstantiateWithFlags", address_of(&instantiate)},
   };
@@ -287,10 +350,15 @@ void reset_shim() {
   interpose::fill_driver_table(table, &fake_symbol, nullptr, CUDA_ERROR_NOT_SUPPORTED);
   interpose::install_driver(table, &fake_symbol, nullptr);
   setenv("GACER_SOCKET", "/nonexistent/gacer.sock", 1);
+  reset_shim_state();
+}
+
+void reset_shim_state() {
   interpose::Shim& shim = interpose::shim();
   shim.session.after_fork_in_child();
   shim.captures.reset();
   shim.graphs.reset();
+  shim.priorities.reset();
   shim.memory.reset();
   interpose::reset_coverage();
 }

@@ -18,6 +18,7 @@
 namespace gacer::test {
 
 struct FakeDriver {
+  static constexpr int kNoPriority = 12345;
   // What calls answer.
   CUresult launch_result = CUDA_SUCCESS;
   CUresult register_result = CUDA_SUCCESS;
@@ -45,13 +46,28 @@ struct FakeDriver {
   std::atomic<uint64_t> capture_questions{0};
   std::atomic<uint64_t> attribute_questions{0};
   std::vector<int> stream_priorities;  // kNoPriority for plain cuStreamCreate
+  int attribute_priority = kNoPriority;  // as last set on any stream
   std::vector<CUdeviceptr> frees;
-  static constexpr int kNoPriority = 12345;
 
   // Graphs: nodes by graph; a node's kernel.
   std::map<CUgraph, std::vector<CUgraphNode>> graphs;
   std::map<CUgraphNode, CUDA_KERNEL_NODE_PARAMS> kernel_nodes;
   std::map<CUgraphNode, CUgraph> child_nodes;
+
+  std::map<CUgraphNode, CUDA_MEMCPY3D> copy_nodes;
+  CUresult new_node_params_result = CUDA_SUCCESS;  // of cuGraphKernelNodeGetParams_v2
+  CUresult update_result = CUDA_SUCCESS;           // of cuGraphExecUpdate_v2
+  std::map<CUgraphNode, CUDA_MEMSET_NODE_PARAMS> memset_nodes;
+  std::map<CUgraphNode, CUgraphNodeType> other_nodes;
+
+  // Captures, by the stream's handle.
+  std::map<CUstream, CUstreamCaptureStatus> capturing;
+  CUresult begin_capture_result = CUDA_SUCCESS;
+  CUresult end_capture_result = CUDA_SUCCESS;
+  bool end_capture_ends = true;           // also when it fails
+  bool blocking_stream_captures = false;  // the legacy stream answers CAPTURE_IMPLICIT
+  // Calls of the kind that a capture elsewhere forbids, made in another mode than relaxed.
+  std::atomic<uint64_t> unsafe_calls{0};
 
   // Work not finished yet, when finish_at_once is off.
   struct Pending {
@@ -74,6 +90,9 @@ FakeDriver& fake();
 
 // A shim as at program start over a fresh fake driver, and no daemon to be found.
 void reset_shim();
+
+// Only the shim's own state; the driver stays as it is. Set GACER_SOCKET first.
+void reset_shim_state();
 
 // The symbol's address in the fake driver; as given to install_driver().
 void* fake_symbol(void* context, const char* symbol);
