@@ -6,12 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "interpose/run_paths.h"
 #include "runtime/base/unique_fd.h"
 
 namespace gacer::interpose {
@@ -20,9 +22,14 @@ namespace {
 using Visit = bool (*)(void*, const char*);
 
 constexpr const char* kDriverName = "libcuda.so.1";
-constexpr const char* kFolders =
-    "/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/lib:/usr/lib/wsl/lib:/usr/local/nvidia/lib64:"
-    "/usr/local/nvidia/lib:/usr/local/cuda/compat:/usr/lib/x86_64-linux-gnu/nvidia/current";
+#if defined(__aarch64__)
+#define GACER_ARCH_FOLDER "/usr/lib/aarch64-linux-gnu"
+#else
+#define GACER_ARCH_FOLDER "/usr/lib/x86_64-linux-gnu"
+#endif
+constexpr const char* kFolders = GACER_ARCH_FOLDER
+    ":/usr/lib64:/usr/lib:/usr/lib/wsl/lib:/usr/local/nvidia/lib64:/usr/local/nvidia/lib:"
+    "/usr/local/cuda/compat:" GACER_ARCH_FOLDER "/nvidia/current:" GACER_ARCH_FOLDER "/nvidia";
 
 // Layout of the loader's cache, see cache_file_new in glibc's dl-cache.h (format
 // "glibc-ld.so.cache1.1").
@@ -41,7 +48,15 @@ struct CacheEntry {
   uint64_t hardware;
 };
 static_assert(sizeof(CacheHeader) == 48 && sizeof(CacheEntry) == 24);
-constexpr int32_t kLibc6X8664 = 0x0303;
+// "libc6, this architecture, 64 bit" (FLAG_ELF_LIBC6 | FLAG_X8664_LIB64 or FLAG_AARCH64_LIB64).
+#if defined(__aarch64__)
+constexpr int32_t kOurFlags = 0x0a03;
+#else
+constexpr int32_t kOurFlags = 0x0303;
+#endif
+
+// The first path by which the program asked; set once, never freed.
+std::atomic<const char*> asked_path{nullptr};
 
 const char* text_at(const char* file, size_t bytes, uint32_t offset) {
   if (offset >= bytes || memchr(file + offset, '\0', bytes - offset) == nullptr) return "";
@@ -57,12 +72,25 @@ bool visit_cache_entries(const char* file, size_t bytes, Visit visit, void* cont
   for (uint32_t i = 0; i < header.entry_count; ++i) {
     CacheEntry entry;
     memcpy(&entry, file + sizeof header + i * sizeof entry, sizeof entry);
-    if (entry.flags != kLibc6X8664 || strcmp(text_at(file, bytes, entry.key), kDriverName) != 0)
+    if (entry.flags != kOurFlags || strcmp(text_at(file, bytes, entry.key), kDriverName) != 0)
       continue;
     const char* path = text_at(file, bytes, entry.value);
     if (path[0] == '/' && visit(context, path)) return true;
   }
   return false;
+}
+
+bool visit_run_paths(RunPath kind, Visit visit, void* context) {
+  char list[PATH_MAX];
+  for (size_t i = 0; run_path_of(i, kind, kDriverName, list, sizeof list); ++i)
+    if (visit_path_list(list, visit, context)) return true;
+  return false;
+}
+
+bool visit_asked_path(Visit visit, void* context) {
+  // Pairs with note_asked_path().
+  const char* path = asked_path.load(std::memory_order_acquire);
+  return path != nullptr && visit(context, path);
 }
 
 }  // namespace
@@ -93,10 +121,22 @@ bool visit_loader_cache(const char* cache_file, Visit visit, void* context) {
   return found;
 }
 
+void note_asked_path(const char* file) {
+  if (asked_path.load(std::memory_order_relaxed) != nullptr) return;
+  char path[PATH_MAX];
+  if (strchr(file, '/') == nullptr || realpath(file, path) == nullptr) return;
+  const char* copy = strdup(path);
+  const char* none = nullptr;
+  // Pairs with visit_asked_path(). A few bytes are lost if two threads come first at once.
+  asked_path.compare_exchange_strong(none, copy, std::memory_order_release);
+}
+
 bool visit_driver_candidates(Visit visit, void* context) {
   const char* named = getenv("GACER_REAL_LIBCUDA");
   if (named != nullptr && named[0] != '\0') return visit(context, named);
-  return visit_path_list(getenv("LD_LIBRARY_PATH"), visit, context) ||
+  return visit_asked_path(visit, context) || visit_run_paths(RunPath::kRpath, visit, context) ||
+         visit_path_list(getenv("LD_LIBRARY_PATH"), visit, context) ||
+         visit_run_paths(RunPath::kRunpath, visit, context) ||
          visit_loader_cache("/etc/ld.so.cache", visit, context) ||
          visit_path_list(kFolders, visit, context);
 }

@@ -1,60 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only the preloaded library has: the C++ side of the generated forwarders and of the dlopen
-// entry.
+// What only the preloaded library has, besides its forwarders: the C++ side of the dlopen entry,
+// and what tells a shim from a driver.
 #include <atomic>
 #include <cstdint>
 
-#include "interpose/coverage.h"
 #include "interpose/dlopen_redirect.h"
 #include "interpose/driver.h"
+#include "interpose/driver_search.h"
+#include "interpose/memory_view.h"
+#include "interpose/nvml/nvml_library.h"
+#include "interpose/proc_address.h"
 #include "runtime/abi/version.h"
-#include "runtime/base/log.h"
-
-namespace {
-
-// In the order of the generated table.
-constexpr const char* kForwardNames[] = {
-#include "forward_names.inc"
-};
-
-}  // namespace
 
 extern "C" {
 
-// One pointer per forwarder; starts at the code that calls gacer_forward_resolve.
-extern std::atomic<void*> gacer_forward_table[];
-extern uint64_t gacer_forward_counts[];
-
 std::atomic<void*> gacer_real_dlopen{nullptr};
 
-// Kept only once the driver is there, so that a call made while it is opened is looked up again.
-void* gacer_forward_resolve(uint32_t index) {
-  void* function = gacer::interpose::driver_symbol(kForwardNames[index]);
-  const bool found = gacer::interpose::driver_found();
-  if (function == nullptr) {
-    gacer::log_line(gacer::LogLevel::kInfo, "gacer", "the driver has no %s", kForwardNames[index]);
-    function =
-        gacer::interpose::missing_function(found ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_NO_DEVICE);
-  } else {
-    gacer::interpose::note_forwarded_function(kForwardNames[index], &gacer_forward_counts[index]);
-  }
-  if (gacer::interpose::detail::driver_ready.load(
-          std::memory_order_acquire))  // pairs with load_driver()
-    gacer_forward_table[index].store(function, std::memory_order_release);  // read by one jump
-  return function;
-}
-
-const char* gacer_dlopen_name(const char* file) {
+const char* gacer_dlopen_name(const char* file, int mode) {
   if (gacer_real_dlopen.load(std::memory_order_relaxed) == nullptr) {
     auto function = gacer::interpose::real_dlopen();
     gacer_real_dlopen.store(reinterpret_cast<void*>(function), std::memory_order_relaxed);
   }
+  if (const char* face = gacer::interpose::nvml::face_for(file, mode)) return face;
+  if (!gacer::interpose::names_the_driver(file)) return file;
+  gacer::interpose::note_asked_path(file);
   // Our own SONAME: the loader answers with the shim, which is already loaded.
-  return gacer::interpose::names_the_driver(file) ? "libcuda.so.1" : file;
+  return "libcuda.so.1";
 }
 
 [[gnu::visibility("default")]] uint32_t gacer_shim_version() {
   return gacer::abi::kAbiVersion;
+}
+
+// For gacer doctor: which driver symbol a hook stands for; NULL: no hook.
+[[gnu::visibility("default")]] const char* gacer_shim_symbol_of(const void* hook) {
+  const gacer::interpose::HookTable table = gacer::interpose::hook_table();
+  for (uint32_t i = 0; i < table.count; ++i)
+    if (table.rows[i].hook == hook) return table.rows[i].symbol;
+  return nullptr;
+}
+
+[[gnu::visibility("default")]] int gacer_memory_view(const uint8_t* uuid, uint64_t* total,
+                                                     uint64_t* used) {
+  return gacer::interpose::memory_view(uuid, total, used);
 }
 
 }  // extern "C"

@@ -16,7 +16,7 @@ import sys
 
 from hook_assembly import ARCHITECTURES
 
-EXTRA_EXPORTS = ["dlopen", "gacer_shim_version", "gacer_memory_view"]
+EXTRA_EXPORTS = ["dlopen", "gacer_shim_symbol_of", "gacer_shim_version", "gacer_memory_view"]
 
 HEADER = "/* Written by scripts/gen_hooks.py from the driver's symbol list; not for editing. */\n"
 

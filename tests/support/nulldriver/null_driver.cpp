@@ -66,29 +66,6 @@ CUresult give_memory(CUdeviceptr* pointer, size_t bytes) {
   return CUDA_SUCCESS;
 }
 
-// Base names whose newest ABI needs more than "_v2 since 3.2".
-struct Since {
-  const char* base;
-  int v2_version;
-};
-constexpr Since kLateSecondVersions[] = {
-    {"cuGetProcAddress", 12000},
-    {"cuStreamBeginCapture", 10010},
-    {"cuCtxSynchronize", 13000},
-    {"cuStreamWriteValue64", 11070},
-    {"cuStreamDestroy", 4000},
-    {"cuCtxDestroy", 4000},
-    {"cuDevicePrimaryCtxReset", 11000},
-    {"cuGraphInstantiate", 11000},
-    {"cuDevicePrimaryCtxRelease", 11000},
-};
-
-int second_version(const char* base) {
-  for (const Since& row : kLateSecondVersions)
-    if (strcmp(row.base, base) == 0) return row.v2_version;
-  return 3020;
-}
-
 // By its own table: opening itself by path would be asking whoever stands in front of it.
 void* own_symbol(const char* name) {
   for (const NullSymbol* symbol = null_symbols; symbol->name != nullptr; ++symbol)
@@ -96,18 +73,45 @@ void* own_symbol(const char* name) {
   return nullptr;
 }
 
-void* lookup(const char* base, int version, cuuint64_t flags) {
-  const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
-  const char* const versions[] = {version >= second_version(base) ? "_v2" : "", ""};
-  const char* const streams[] = {per_thread ? "_ptsz" : "", per_thread ? "_ptds" : "", ""};
-  for (const char* v : versions) {
-    for (const char* s : streams) {
-      char name[128];
-      snprintf(name, sizeof name, "%s%s%s", base, v, s);
-      if (void* found = own_symbol(name)) return found;
-    }
+// What the toolkit's headers declare for a name, a version and a stream flag.
+enum class Stream { any, legacy, ptsz, ptds };
+struct Row {
+  const char* symbol;
+  const char* base;
+  int version;
+  Stream stream;
+};
+constexpr Row kRows[] = {
+#define TYPEDEF(symbol, base, version, stream, type) {#symbol, #base, version, Stream::stream},
+#include "typedef_rows.inc"
+#undef TYPEDEF
+};
+
+const Row* newest(const char* base, int version, bool per_thread) {
+  const Row* best = nullptr;
+  for (const Row& row : kRows) {
+    const bool row_per_thread = row.stream == Stream::ptsz || row.stream == Stream::ptds;
+    if (row_per_thread == per_thread && row.version <= version && strcmp(row.base, base) == 0 &&
+        (best == nullptr || row.version > best->version))
+      best = &row;
   }
-  return nullptr;
+  return best;
+}
+
+[[maybe_unused]] void* lookup(const char* base, int version, cuuint64_t flags) {
+  const Row* row = nullptr;
+  if ((flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0)
+    row = newest(base, version, true);
+  if (row == nullptr) row = newest(base, version, false);
+  if (row != nullptr) return own_symbol(row->symbol);
+  for (const Row& known : kRows)
+    if (strcmp(known.base, base) == 0) return nullptr;  // newer than the version
+  return own_symbol(base);
+}
+
+[[maybe_unused]] bool unusable(const char* name, void* const* function, int version,
+                               cuuint64_t flags) {
+  return name == nullptr || function == nullptr || version > CUDA_VERSION || flags > 2;
 }
 
 }  // namespace
@@ -236,17 +240,27 @@ NULLCUDA_EXPORT CUresult cuTexRefSetMipmapLevelBias(CUtexref, float bias) {
   return bias == 1.5f ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+#ifndef NULLCUDA_LOOKUPS
+#define NULLCUDA_LOOKUPS 2
+#endif
+#if NULLCUDA_LOOKUPS >= 1
 NULLCUDA_EXPORT CUresult cuGetProcAddress(const char* name, void** function, int version,
                                           cuuint64_t flags) {
+  if (unusable(name, function, version, flags)) return CUDA_ERROR_INVALID_VALUE;
   *function = lookup(name, version, flags);
   return *function == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
+#endif
+#if NULLCUDA_LOOKUPS >= 2
+// As documented: success, whatever was found.
 NULLCUDA_EXPORT CUresult cuGetProcAddress_v2(const char* name, void** function, int version,
                                              cuuint64_t flags,
                                              CUdriverProcAddressQueryResult* status) {
-  const CUresult result = cuGetProcAddress(name, function, version, flags);
+  if (unusable(name, function, version, flags)) return CUDA_ERROR_INVALID_VALUE;
+  *function = lookup(name, version, flags);
   if (status != nullptr)
     *status =
-        result == CUDA_SUCCESS ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-  return result;
+        *function != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  return CUDA_SUCCESS;
 }
+#endif
