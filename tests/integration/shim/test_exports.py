@@ -8,8 +8,9 @@ import unittest
 
 BUILD = pathlib.Path(os.environ["GACER_BUILD"])
 SHIM = BUILD / "lib" / "libgacer.so"
-EXTRA = {"dlopen", "gacer_shim_version"}
-NEWEST_GLIBC = (2, 36)
+EXTRA = {"nvmlDeviceGetMemoryInfo", "nvmlDeviceGetMemoryInfo_v2", "dlopen", "gacer_memory_view", "gacer_shim_symbol_of",
+         "gacer_shim_version"}
+NEWEST_GLIBC = (2, 34)
 
 
 def output(*command):
@@ -42,10 +43,37 @@ class ExportsTest(unittest.TestCase):
         self.assertLessEqual(needed, {"libc.so.6", "ld-linux-x86-64.so.2", "libm.so.6"})
         self.assertIn("SYMBOLIC", dynamic)
 
-    def test_it_asks_for_no_newer_libc_than_promised(self):
-        versions = re.findall(r"GLIBC_(\d+)\.(\d+)", output("nm", "-D", SHIM))
+    def test_sym_12_it_asks_for_no_newer_libc_than_promised(self):
+        versions = re.findall(r"@GLIBC_(\d+)\.(\d+)", output("nm", "-D", SHIM))
         self.assertTrue(versions)
-        self.assertLessEqual(max((int(a), int(b)) for a, b in versions), NEWEST_GLIBC)
+        newest = max((int(a), int(b)) for a, b in versions)
+        self.assertLessEqual(newest, NEWEST_GLIBC, ", ".join(
+            line.split()[-1] for line in output("nm", "-D", SHIM).splitlines()
+            if "@GLIBC_%d.%d" % newest in line))
+
+    def test_sym_09_sym_10_it_needs_nothing_private_of_libc(self):
+        symbols = output("readelf", "--dyn-syms", "-W", SHIM)
+        self.assertIn("GLIBC_", symbols)
+        self.assertNotIn("GLIBC_PRIVATE", symbols)
+        for private in ("_dl_sym", "__libc_dlopen_mode", "__libc_dlsym", "_dl_find_object", "arc4random"):
+            self.assertNotRegex(symbols, rf"\b{private}\b")
+
+    def test_sym_07_it_stands_before_no_lookup_function_of_the_c_library(self):
+        self.assertFalse({"dlsym", "dlvsym", "dlclose", "dladdr"} & defined(SHIM))
+
+    def test_it_is_hardened_as_distributions_ask(self):
+        dynamic, segments = output("readelf", "-dW", SHIM), output("readelf", "-lW", SHIM)
+        self.assertNotIn("TEXTREL", dynamic)
+        self.assertIn("BIND_NOW", dynamic)
+        self.assertIn("GNU_RELRO", segments)
+        self.assertRegex(segments, r"GNU_STACK\s+(0x0+\s+){5}RW\s")
+        self.assertNotRegex(segments, r"LOAD.*RWE")
+        self.assertNotRegex(dynamic, r"\((RPATH|RUNPATH)\)")
+
+    def test_no_cpp_of_ours_can_be_seen_by_the_host(self):
+        self.assertFalse([name for name in defined(SHIM) if name.startswith("_Z")])
+        undefined = output("nm", "-D", "--undefined-only", SHIM)
+        self.assertNotRegex(undefined, r"\b(_Z|__cxa_throw|__gxx_personality|_Unwind_)")
 
 
 if __name__ == "__main__":
