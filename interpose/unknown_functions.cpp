@@ -4,24 +4,12 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/abi/function_names.h"
+
 namespace gacer::interpose {
 namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
-
-bool has(const char* name, const char* part) {
-  return strstr(name, part) != nullptr;
-}
-
-bool sounds_like_launch(const char* name) {
-  return has(name, "Launch") && !has(name, "HostFunc") && !has(name, "Attribute");
-}
-
-bool sounds_like_allocation(const char* name) {
-  if (has(name, "Host") || has(name, "Allocation")) return false;
-  if (has(name, "Array") && has(name, "Create")) return true;
-  return has(name, "cuMem") && (has(name, "Alloc") || has(name, "cuMemCreate"));
-}
 
 // The forwarder adds without an atomic instruction; a torn value cannot be read on our machines.
 uint64_t count_of(const uint64_t* calls) {
@@ -29,10 +17,6 @@ uint64_t count_of(const uint64_t* calls) {
 }
 
 }  // namespace
-
-bool sounds_like_launch_or_allocation(const char* name) {
-  return strncmp(name, "cu", 2) == 0 && (sounds_like_launch(name) || sounds_like_allocation(name));
-}
 
 UnknownFunctions::Row* UnknownFunctions::find_or_add(const char* name) {
   const uint32_t used = used_.load(kRelaxed);
@@ -48,13 +32,13 @@ UnknownFunctions::Row* UnknownFunctions::find_or_add(const char* name) {
 }
 
 void UnknownFunctions::add_forwarded(const char* name, const uint64_t* calls) {
-  if (!sounds_like_launch_or_allocation(name)) return;
+  if (!abi::sounds_like_launch_or_allocation(name)) return;
   const SpinGuard guard(lock_);
   if (Row* row = find_or_add(name)) row->calls = calls;
 }
 
 void UnknownFunctions::add_handed_out(const char* name) {
-  if (!sounds_like_launch_or_allocation(name)) return;
+  if (!abi::sounds_like_launch_or_allocation(name)) return;
   const SpinGuard guard(lock_);
   if (Row* row = find_or_add(name)) ++row->handed_out;
 }

@@ -10,9 +10,6 @@
 
 namespace gacer::interpose {
 
-// "cuLaunchKernelNext", "cuMemAllocNear": yes. Host memory, host callbacks, queries: no.
-bool sounds_like_launch_or_allocation(const char* name);
-
 // A few rows, filled once and never freed. Thread-safe; constant-initialised.
 class UnknownFunctions {
  public:

@@ -30,6 +30,7 @@ struct Command {
 };
 
 int run_run(const Arguments& arguments);
+int run_doctor(const Arguments& arguments);
 int run_status(const Arguments& arguments);
 int run_tune(const Arguments& arguments);
 int run_policy(const Arguments& arguments);
@@ -37,6 +38,7 @@ int run_stop(const Arguments& arguments);
 
 inline constexpr Command kCommands[] = {
     {"run", "start a program as a tenant", run_run},
+    {"doctor", "check that a program would be regulated", run_doctor},
     {"status", "show tenants, gates and memory", run_status},
     {"tune", "change a knob while tenants run, or list the knobs", run_tune},
     {"policy", "change the policy while tenants run", run_policy},

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "interpose/shim.h"
-#include "interpose/unknown_functions.h"
+#include "runtime/abi/function_names.h"
 #include "tests/unit/interpose/fake_driver.h"
 
 namespace gacer::interpose {
@@ -113,10 +113,10 @@ TEST_F(Coverage, LongNamesAreCutAndTooManyAreCountedTogether) {
 TEST(UnknownFunctionNames, LaunchesAndDeviceAllocationsOnly) {
   for (const char* name : {"cuLaunchKernelNext", "cuGraphLaunchMany", "cuMemAllocNear",
                            "cuMemCreate_v2", "cuArray4DCreate", "cuMipmappedArrayCreate_v2"})
-    EXPECT_TRUE(sounds_like_launch_or_allocation(name)) << name;
+    EXPECT_TRUE(abi::sounds_like_launch_or_allocation(name)) << name;
   for (const char* name : {"cuLaunchHostFunc", "cuMemHostAlloc", "cuMemAllocHost_v2",
                            "cuMemGetAllocationGranularity", "cuMemFree_v2", "cuInit", "launch"})
-    EXPECT_FALSE(sounds_like_launch_or_allocation(name)) << name;
+    EXPECT_FALSE(abi::sounds_like_launch_or_allocation(name)) << name;
 }
 
 }  // namespace
