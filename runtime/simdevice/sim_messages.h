@@ -10,13 +10,18 @@
 //
 // Order: messages of one client are handled in the order they were sent, so an operation may name a
 // stream, event or module created by an earlier message. A broken message gets the client
-// disconnected. Device addresses: [kDeviceBase, kDeviceBase + memory_bytes). The facade reserves
-// that range (PROT_NONE) so that no host pointer can equal a device pointer. Host pinned and
-// managed memory keeps its host address (UVA). Stream 0 is the legacy stream of the primary context
-// only and exists from the start; any other context's legacy stream is made with kStreamCreate
-// (blocking = 2) so that its sequence numbers have a slot of their own. The server reads foreign
-// host memory with process_vm_readv: where Yama restricts ptrace the facade calls
-// prctl(PR_SET_PTRACER, pid of the server from SO_PEERCRED).
+// disconnected.
+// Addresses: device i has [kDeviceBase + i * kDeviceSpan, + memory_bytes); what kPhysicalMap maps
+// lies in [kVirtualBase, kVirtualEnd) where the facade chooses (cuMemAddressReserve). The facade
+// reserves what is in use of both (PROT_NONE) so that no host pointer can equal a device pointer.
+// Host pinned and managed memory keeps its host address (UVA).
+// Stream 0 is the legacy stream of context 0 (the primary context of the first device that the
+// process sees) and exists from the start; any other context's legacy stream is made with
+// kStreamCreate (blocking = 2) so that its sequence numbers have a slot of their own. A stream is
+// on the device of its context. The server reads foreign host memory with process_vm_readv: where
+// Yama restricts ptrace the facade calls prctl(PR_SET_PTRACER, pid of the server from SO_PEERCRED).
+// What one process exports for another (kPhysicalExport) is a descriptor that the server knows
+// again; the memory lives until all copies of it are closed and no client refers to it.
 // The server stops reading a client that has more than kSimMaxPendingOps operations pending:
 // sending then blocks, as launching does on a real device whose queue is full. kHostFunctionDone is
 // therefore sent without MSG_DONTWAIT too; while a host function or value wait is outstanding the
@@ -28,9 +33,14 @@
 
 namespace gacer::simdevice {
 
-inline constexpr uint32_t kSimVersion = 1;
+inline constexpr uint32_t kSimVersion = 2;
 inline constexpr uint32_t kSimMagic = 0x47'4D'49'53U;  // "SIMG"
+inline constexpr uint32_t kMaxDevices = 8;
 inline constexpr uint64_t kDeviceBase = 0x0000'0200'0000'0000ULL;
+inline constexpr uint64_t kDeviceSpan = 0x0000'0040'0000'0000ULL;  // 256 GiB, more than any has
+inline constexpr uint64_t kVirtualBase = kDeviceBase + kMaxDevices * kDeviceSpan;
+inline constexpr uint64_t kVirtualEnd = kVirtualBase + 0x0000'0400'0000'0000ULL;
+inline constexpr uint64_t kPhysicalGranularity = 2 << 20;  // of physical memory and its mappings
 inline constexpr uint32_t kMaxSimMessageBytes = 64 * 1024;
 inline constexpr uint32_t kSimStreams =
     1024;  // ids 0..1023 of one client; 0: legacy stream of the primary context
@@ -54,6 +64,15 @@ enum class SimType : uint16_t {
                   // on error Reply.error and Reply.text (compiler log line)
   kModuleUnload,  // ModuleMsg
   kMpsQuery,      // -> Reply.value = 1 when this client runs under MPS
+  kPeerAccess,    // PeerMsg
+  kPhysicalCreate,   // PhysicalMsg (+ memfd for host memory, as kHostMap) -> Reply.value = handle
+  kPhysicalRelease,  // PhysicalMsg.handle; mappings keep the memory
+  kPhysicalMap,      // PhysicalMsg: no access yet
+  kPhysicalUnmap,    // PhysicalMsg.address, bytes: one or several whole mappings
+  kPhysicalAccess,   // PhysicalMsg.address, bytes (whole mappings), location, access
+  kPhysicalExport,   // PhysicalMsg.handle -> descriptor
+  kPhysicalImport,   // PhysicalMsg + such a descriptor -> Reply.value = handle, value2 = bytes,
+                     // detail = location; for host memory its memfd
   // One-way (request_id 0)
   kStreamCreate = 64,  // StreamMsg
   kStreamDestroy,      // StreamMsg: what is queued still runs
@@ -88,15 +107,22 @@ struct HelloMsg {
   uint32_t mps;  // 1: an MPS control daemon answers at CUDA_MPS_PIPE_DIRECTORY
   uint32_t mps_active_thread_percentage;  // 0 or 100: all SMs
   int32_t mps_client_priority;            // 0 normal, 1 below
-  char device[32];                        // SIMGPU_DEVICE or ""
-  char label[64];  // SIMGPU_LABEL, else executable name: names the track of the timeline
+  uint32_t devices;                       // SIMGPU_DEVICES or 0
+  uint32_t reserved;
+  uint64_t context_bytes;  // SIMGPU_CONTEXT_MEM: charged for a context; UINT64_MAX:
+                           // the usual
+  uint64_t module_bytes;   // SIMGPU_MODULE_MEM: charged for a module besides its
+                           // variables
+  char device[32];         // SIMGPU_DEVICE or ""
+  char label[64];          // SIMGPU_LABEL, else executable name: names the track of the timeline
 };
 
 // The hello reply's text is the device's key; both sides look its numbers up in device_models.def.
+// Its value is how many of them there are.
 struct ReplyMsg {
   SimHeader header;
   int32_t error;  // CUresult
-  uint32_t reserved;
+  uint32_t detail;
   uint64_t value;
   uint64_t value2;
   char text[1024];  // device key for hello; one line on error
@@ -104,9 +130,32 @@ struct ReplyMsg {
 
 struct ContextMsg {
   SimHeader header;
-  uint32_t context;  // 0: primary; else chosen by the facade
+  uint32_t context;  // 0: primary of the first visible device; else chosen by the facade
   uint32_t flags;
+  uint32_t device;  // index among the server's devices
+  uint32_t reserved;
 };
+
+// Kernels of `context` may (or no longer may) touch what was allocated in `peer`.
+struct PeerMsg {
+  SimHeader header;
+  uint32_t context;
+  uint32_t peer;
+  uint32_t enable;
+  uint32_t reserved;
+};
+
+// Physical memory and its mappings (cuMemCreate, cuMemMap).
+struct PhysicalMsg {
+  SimHeader header;
+  uint64_t handle;
+  uint64_t address;
+  uint64_t bytes;
+  uint64_t offset;    // into the physical memory
+  uint32_t location;  // index of a device, or kHostLocation
+  uint32_t access;    // 0 none, 1 read, 3 read and write
+};
+inline constexpr uint32_t kHostLocation = UINT32_MAX;
 
 struct MemAllocMsg {
   SimHeader header;

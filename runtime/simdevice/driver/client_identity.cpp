@@ -18,6 +18,11 @@ std::string environment(const char* name) {
   return text == nullptr ? "" : text;
 }
 
+uint64_t number(const char* name, uint64_t otherwise) {
+  const std::string text = environment(name);
+  return text.empty() ? otherwise : strtoull(text.c_str(), nullptr, 10);
+}
+
 std::string executable_name() {
   char path[512];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
@@ -50,6 +55,9 @@ void fill_identity(simdevice::HelloMsg& hello) {
   copy_text(hello.device, environment("SIMGPU_DEVICE"));
   const std::string label = environment("SIMGPU_LABEL");
   copy_text(hello.label, label.empty() ? executable_name() : label);
+  hello.devices = static_cast<uint32_t>(number("SIMGPU_DEVICES", 0));
+  hello.context_bytes = number("SIMGPU_CONTEXT_MEM", UINT64_MAX);
+  hello.module_bytes = number("SIMGPU_MODULE_MEM", 0);
   fill_mps(hello);
 }
 

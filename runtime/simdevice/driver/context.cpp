@@ -45,8 +45,10 @@ ContextStack& stack() {
 
 }  // namespace
 
-Context::Context(uint32_t id, unsigned flags, unsigned api_version)
+Context::Context(uint32_t id, CUdevice device, Kind kind, unsigned flags, unsigned api_version)
     : id_(id),
+      device_(device),
+      kind_(kind),
       flags_(flags),
       api_version_(api_version),
       unique_id_(Driver::get().next_unique_id()),
@@ -57,13 +59,14 @@ CUresult Context::open() {
   auto message = make_message<simdevice::ContextMsg>(simdevice::SimType::kContextCreate);
   message.context = id_;
   message.flags = flags_;
+  message.device = driver.index_of(device_);
   SIM_TRY(driver.link().request(message).error);
   legacy_ = std::make_shared<Stream>();
   legacy_->context = weak_from_this();
   legacy_->context_id = id_;
   legacy_->legacy = true;
   legacy_->unique_id = driver.next_unique_id();
-  return open_legacy_stream(*legacy_, primary());
+  return open_legacy_stream(*legacy_);
 }
 
 CUresult Context::close() {
@@ -123,6 +126,28 @@ CUresult Context::synchronize() {
   return CUDA_SUCCESS;
 }
 
+CUresult Context::tell_peer(const Context& peer, bool enable) const {
+  auto message = make_message<simdevice::PeerMsg>(simdevice::SimType::kPeerAccess);
+  message.context = id_;
+  message.peer = peer.id();
+  message.enable = enable ? 1 : 0;
+  return Driver::get().link().request(message).error;
+}
+
+CUresult Context::enable_peer(const Context& peer) {
+  const std::lock_guard lock(mutex_);
+  if (peers_.contains(peer.unique_id())) return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+  SIM_TRY(tell_peer(peer, true));
+  peers_.insert(peer.unique_id());
+  return CUDA_SUCCESS;
+}
+
+CUresult Context::disable_peer(const Context& peer) {
+  const std::lock_guard lock(mutex_);
+  if (peers_.erase(peer.unique_id()) == 0) return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+  return tell_peer(peer, false);
+}
+
 CUresult Context::get_limit(CUlimit limit, size_t& value) const {
   if (limit < 0 || limit >= CU_LIMIT_MAX) return CUDA_ERROR_UNSUPPORTED_LIMIT;
   const std::lock_guard lock(mutex_);
@@ -169,6 +194,14 @@ CUresult find_context(CUcontext handle, std::shared_ptr<Context>& out) {
   SIM_TRY(Driver::get().initialized());
   out = Driver::get().contexts.find(handle);
   return out == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+
+CUresult synchronize_all_contexts() {
+  std::vector<std::shared_ptr<Context>> all;
+  Driver::get().contexts.for_each(
+      [&](Context& context) { all.push_back(context.shared_from_this()); });
+  for (const auto& context : all) SIM_TRY(context->synchronize());
+  return CUDA_SUCCESS;
 }
 
 }  // namespace gacer::simdriver

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "runtime/simdevice/driver/cuda_api.h"
@@ -15,7 +16,8 @@ namespace gacer::simdriver {
 
 class Context : public std::enable_shared_from_this<Context> {
  public:
-  Context(uint32_t id, unsigned flags, unsigned api_version);
+  enum class Kind { kPrimary, kCreated };
+  Context(uint32_t id, CUdevice device, Kind kind, unsigned flags, unsigned api_version);
 
   // Tells the server and makes the legacy stream; before any other use.
   CUresult open();
@@ -23,7 +25,8 @@ class Context : public std::enable_shared_from_this<Context> {
   CUresult close();
 
   uint32_t id() const { return id_; }
-  bool primary() const { return id_ == 0; }
+  CUdevice device() const { return device_; }
+  bool primary() const { return kind_ == Kind::kPrimary; }
   bool closed() const { return closed_.load(std::memory_order_acquire); }  // pairs with close()
   unsigned flags() const { return flags_; }
   void set_flags(unsigned flags) { flags_ = flags; }
@@ -35,20 +38,28 @@ class Context : public std::enable_shared_from_this<Context> {
   void track(std::shared_ptr<StreamCounter> counter);
   CUresult synchronize();
 
+  // Whether kernels of this context may touch what was allocated in `peer`.
+  CUresult enable_peer(const Context& peer);
+  CUresult disable_peer(const Context& peer);
+
   CUresult get_limit(CUlimit limit, size_t& value) const;
   CUresult set_limit(CUlimit limit, size_t value);
   std::atomic<CUfunc_cache> cache_config{CU_FUNC_CACHE_PREFER_NONE};
 
  private:
   void retire_streams();
+  CUresult tell_peer(const Context& peer, bool enable) const;
 
   const uint32_t id_;
+  const CUdevice device_;
+  const Kind kind_;
   std::atomic<unsigned> flags_;
   const unsigned api_version_;
   const uint64_t unique_id_;
   std::atomic<bool> closed_{false};
   std::shared_ptr<Stream> legacy_;
   mutable std::mutex mutex_;
+  std::set<uint64_t> peers_;  // their unique ids
   std::vector<std::shared_ptr<StreamCounter>> counters_;
   std::array<size_t, CU_LIMIT_MAX> limits_;
 };
@@ -64,5 +75,8 @@ std::shared_ptr<Context> pop_context();
 
 // The context behind a handle, or CUDA_ERROR_INVALID_CONTEXT.
 CUresult find_context(CUcontext handle, std::shared_ptr<Context>& out);
+
+// Waits until all work of the process is done.
+CUresult synchronize_all_contexts();
 
 }  // namespace gacer::simdriver

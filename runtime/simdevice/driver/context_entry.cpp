@@ -18,7 +18,8 @@ CUresult create_context(CUcontext* out, unsigned flags, CUdevice device, unsigne
   SIM_TRY(check_device(device));
   if (out == nullptr || (flags & ~kKnownFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
   SIM_TRY(Driver::get().ready());
-  auto context = std::make_shared<Context>(Driver::get().next_context_id(), flags, api_version);
+  auto context = std::make_shared<Context>(Driver::get().next_context_id(), device,
+                                           Context::Kind::kCreated, flags, api_version);
   SIM_TRY(context->open());
   *out = Driver::get().contexts.add(context);
   push_context(std::move(context));
@@ -111,15 +112,16 @@ CUresult cuCtxGetCurrent(CUcontext* out) {
 CUresult cuCtxGetDevice(CUdevice* out) {
   SIM_TRY(Driver::get().initialized());
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (peek_context() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  *out = 0;
+  const std::shared_ptr<Context> context = peek_context();
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *out = context->device();
   return CUDA_SUCCESS;
 }
 CUresult cuCtxGetDevice_v2(CUdevice* out, CUcontext handle) {
   std::shared_ptr<Context> context;
   SIM_TRY(context_or_current(handle, context));
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = 0;
+  *out = context->device();
   return CUDA_SUCCESS;
 }
 
@@ -215,24 +217,21 @@ CUresult cuCtxResetPersistingL2Cache() {
   return current_context(context);
 }
 
-// One device: there is no peer.
-CUresult cuDeviceCanAccessPeer(int* out, CUdevice device, CUdevice peer) {
-  SIM_TRY(check_device(device));
-  SIM_TRY(check_device(peer));
-  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = 0;
-  return CUDA_SUCCESS;
-}
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
   std::shared_ptr<Context> context;
   std::shared_ptr<Context> other;
   SIM_TRY(current_context(context));
   SIM_TRY(find_context(peer, other));
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  return context == other ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  if (context == other) return CUDA_ERROR_INVALID_CONTEXT;
+  // A device is not its own peer.
+  if (context->device() == other->device()) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  return context->enable_peer(*other);
 }
 CUresult cuCtxDisablePeerAccess(CUcontext peer) {
+  std::shared_ptr<Context> context;
   std::shared_ptr<Context> other;
+  SIM_TRY(current_context(context));
   SIM_TRY(find_context(peer, other));
-  return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+  return context->disable_peer(*other);
 }

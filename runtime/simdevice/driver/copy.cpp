@@ -22,6 +22,7 @@ CUresult locate(const MemoryMap& memory, const CopySide& side, const CopyExtent&
   if (side.address == 0) return CUDA_ERROR_INVALID_VALUE;
   const auto allocation = memory.find(side.address, span_bytes(side, extent));
   if (allocation) {
+    if (!allocation->accessible) return CUDA_ERROR_INVALID_VALUE;
     out = {allocation->on_device(), false};
     return CUDA_SUCCESS;
   }

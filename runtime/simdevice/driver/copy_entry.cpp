@@ -76,7 +76,7 @@ CUresult flat(CUstream stream, const CUDA_MEMCPY2D* params, bool wait) {
   return shaped(stream, &p, wait);
 }
 
-// One device, so a peer copy is a copy; both contexts must exist.
+// Addresses are unified, so a peer copy is a copy; both contexts must exist.
 CUresult peer(CUstream stream, CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
               CUcontext src_context, size_t bytes, bool wait) {
   std::shared_ptr<Context> context;

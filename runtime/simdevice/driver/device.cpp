@@ -19,18 +19,31 @@ uint64_t fnv1a(const std::string& text, uint64_t hash) {
 
 CUresult check_device(CUdevice device) {
   SIM_TRY(Driver::get().initialized());
-  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+  const bool known = device >= 0 && static_cast<size_t>(device) < Driver::get().devices().size();
+  return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
-CUuuid device_uuid(const DeviceSpec& spec) {
-  const uint64_t halves[] = {fnv1a(spec.name, 0xcbf29ce484222325ULL),
-                             fnv1a(spec.key, 0x84222325cbf29ce4ULL)};
+CUuuid device_uuid(const DeviceSpec& spec, uint32_t index) {
+  const std::string place = index == 0 ? "" : "/" + std::to_string(index);
+  const uint64_t halves[] = {fnv1a(spec.name + place, 0xcbf29ce484222325ULL),
+                             fnv1a(spec.key + place, 0x84222325cbf29ce4ULL)};
   CUuuid uuid{};
   memcpy(uuid.bytes, halves, sizeof uuid.bytes);
   uuid.bytes[6] =
       static_cast<char>((uuid.bytes[6] & 0x0f) | 0x40);  // RFC 4122: version 4, variant 1
   uuid.bytes[8] = static_cast<char>((uuid.bytes[8] & 0x3f) | 0x80);
   return uuid;
+}
+
+std::string uuid_text(const CUuuid& uuid) {
+  std::string text = "GPU";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    char digits[3];
+    snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    text += digits;
+  }
+  return text;
 }
 
 }  // namespace gacer::simdriver
@@ -46,15 +59,15 @@ CUresult cuDriverGetVersion(int* out) {
 CUresult cuDeviceGet(CUdevice* out, int ordinal) {
   SIM_TRY(Driver::get().initialized());
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (ordinal != 0) return CUDA_ERROR_INVALID_DEVICE;
-  *out = 0;
+  SIM_TRY(check_device(ordinal));
+  *out = ordinal;
   return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetCount(int* out) {
   SIM_TRY(Driver::get().initialized());
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = 1;
+  *out = static_cast<int>(Driver::get().devices().size());
   return CUDA_SUCCESS;
 }
 
@@ -68,7 +81,7 @@ CUresult cuDeviceGetName(char* out, int length, CUdevice device) {
 CUresult cuDeviceGetUuid_v2(CUuuid* out, CUdevice device) {
   SIM_TRY(check_device(device));
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = device_uuid(Driver::get().spec());
+  *out = device_uuid(Driver::get().spec(), Driver::get().index_of(device));
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetUuid(CUuuid* out, CUdevice device) {
@@ -85,7 +98,9 @@ CUresult cuDeviceTotalMem_v2(size_t* out, CUdevice device) {
 CUresult cuDeviceGetAttribute(int* out, CUdevice_attribute attribute, CUdevice device) {
   SIM_TRY(check_device(device));
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const bool known = device_attribute(Driver::get().spec(), Driver::get().mps(), attribute, *out);
+  const Driver& driver = Driver::get();
+  const bool known =
+      device_attribute(driver.spec(), driver.index_of(device), driver.mps(), attribute, *out);
   return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -102,7 +117,7 @@ CUresult cuDeviceGetProperties(CUdevprop* out, CUdevice device) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto read = [](int attribute) {
     int value = 0;
-    device_attribute(Driver::get().spec(), false, attribute, value);
+    device_attribute(Driver::get().spec(), 0, false, attribute, value);
     return value;
   };
   *out = CUdevprop{};
@@ -124,7 +139,8 @@ CUresult cuDeviceGetProperties(CUdevprop* out, CUdevice device) {
 CUresult cuDeviceGetPCIBusId(char* out, int length, CUdevice device) {
   SIM_TRY(check_device(device));
   if (out == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
-  snprintf(out, static_cast<size_t>(length), "0000:%02X:00.0", kPciBus);
+  snprintf(out, static_cast<size_t>(length), "0000:%02X:00.0",
+           kFirstPciBus + Driver::get().index_of(device));
   return CUDA_SUCCESS;
 }
 
@@ -132,10 +148,13 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* out, const char* bus_id) {
   SIM_TRY(Driver::get().initialized());
   if (out == nullptr || bus_id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   unsigned domain = 0, bus = 0, slot = 0;
-  const bool full = sscanf(bus_id, "%x:%x:%x", &domain, &bus, &slot) == 3;
-  if (!full && sscanf(bus_id, "%x:%x", &bus, &slot) != 2) return CUDA_ERROR_INVALID_VALUE;
-  if (domain != 0 || bus != kPciBus || slot != 0) return CUDA_ERROR_INVALID_DEVICE;
-  *out = 0;
+  if (sscanf(bus_id, "%x:%x:%x", &domain, &bus, &slot) != 3) {
+    domain = 0;
+    if (sscanf(bus_id, "%x:%x", &bus, &slot) != 2) return CUDA_ERROR_INVALID_VALUE;
+  }
+  const auto device = Driver::get().ordinal_of(bus - kFirstPciBus);
+  if (domain != 0 || slot != 0 || !device) return CUDA_ERROR_INVALID_DEVICE;
+  *out = *device;
   return CUDA_SUCCESS;
 }
 
@@ -146,9 +165,30 @@ CUresult cuDeviceGetExecAffinitySupport(int* out, CUexecAffinityType, CUdevice d
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetP2PAttribute(int* out, CUdevice_P2PAttribute, CUdevice device, CUdevice peer) {
+CUresult cuDeviceCanAccessPeer(int* out, CUdevice device, CUdevice peer) {
   SIM_TRY(check_device(device));
   SIM_TRY(check_device(peer));
-  return out == nullptr ? CUDA_ERROR_INVALID_VALUE
-                        : CUDA_ERROR_INVALID_DEVICE;  // a device is not its own peer
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = device != peer ? 1 : 0;  // a device is not its own peer
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetP2PAttribute(int* out, CUdevice_P2PAttribute attribute, CUdevice device,
+                                 CUdevice peer) {
+  SIM_TRY(check_device(device));
+  SIM_TRY(check_device(peer));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (device == peer) return CUDA_ERROR_INVALID_DEVICE;
+  switch (attribute) {
+    case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+      *out = 0;  // all links are alike
+      return CUDA_SUCCESS;
+    case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+    case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+    case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
+      *out = 1;
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
 }

@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one device of this process.
+// The devices that this process sees: ordinals, identities, attributes.
 #pragma once
+
+#include <string>
 
 #include "runtime/model/device_spec.h"
 #include "runtime/simdevice/driver/cuda_api.h"
 
 namespace gacer::simdriver {
 
-// Initialised, and `device` is 0.
+// Initialised, and `device` is the ordinal of a visible device.
 CUresult check_device(CUdevice device);
 
-// Value of a device attribute; false when CUDA 13.0 has no such attribute.
-bool device_attribute(const DeviceSpec& spec, bool mps, int attribute, int& value);
+// Value of an attribute of the device with this index; false when CUDA 13.0 has no such attribute.
+bool device_attribute(const DeviceSpec& spec, uint32_t index, bool mps, int attribute, int& value);
 
-// Derived from the device's name: the same in every process and run.
-CUuuid device_uuid(const DeviceSpec& spec);
+// Derived from the device's name and index: the same in every process and run.
+CUuuid device_uuid(const DeviceSpec& spec, uint32_t index);
+// "GPU-" and the usual groups of lower-case hexadecimal digits.
+std::string uuid_text(const CUuuid& uuid);
 
 inline constexpr uint32_t kMaxDefaultSmemBytes = 48 * 1024;
 inline constexpr uint32_t kMaxThreadsPerBlock = 1024;
-inline constexpr uint32_t kPciBus = 1;
+inline constexpr uint32_t kFirstPciBus = 1;
 
 }  // namespace gacer::simdriver

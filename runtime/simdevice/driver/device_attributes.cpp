@@ -17,26 +17,27 @@ int memory_clock_khz(const DeviceSpec& spec) {
 
 struct AttributeRow {
   int id;
-  int (*value)(const DeviceSpec& spec);
+  int (*value)(const DeviceSpec& spec, uint32_t index);
 };
 
 constexpr AttributeRow kAttributes[] = {
-#define ROW(name, expression)  \
-  {CU_DEVICE_ATTRIBUTE_##name, \
-   []([[maybe_unused]] const DeviceSpec& spec) { return static_cast<int>(expression); }},
+#define ROW(name, expression)                                                     \
+  {CU_DEVICE_ATTRIBUTE_##name,                                                    \
+   []([[maybe_unused]] const DeviceSpec& spec, [[maybe_unused]] uint32_t index) { \
+     return static_cast<int>(expression);                                         \
+   }},
 #include "runtime/simdevice/driver/device_attributes.def"
 #undef ROW
 };
 
 }  // namespace
 
-bool device_attribute(const DeviceSpec& spec, bool mps, int attribute, int& value) {
+bool device_attribute(const DeviceSpec& spec, uint32_t index, bool mps, int attribute, int& value) {
   if (attribute <= 0 || attribute >= CU_DEVICE_ATTRIBUTE_MAX) return false;
-  // What has no row names a feature that the simulated device does not have (VMM, RDMA, multicast,
-  // ...).
+  // What has no row names a feature that the simulated device does not have (RDMA, multicast, ...).
   value = attribute == CU_DEVICE_ATTRIBUTE_MPS_ENABLED && mps ? 1 : 0;
   for (const AttributeRow& row : kAttributes)
-    if (row.id == attribute) value = row.value(spec);
+    if (row.id == attribute) value = row.value(spec, index);
   return true;
 }
 

@@ -4,26 +4,25 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 #include "runtime/simdevice/device_models.h"
 #include "runtime/simdevice/driver/device.h"
 #include "runtime/simdevice/driver/sim_log.h"
+#include "runtime/simdevice/driver/visible_devices.h"
 
 namespace gacer::simdriver {
 namespace {
 
 constexpr int kReserveFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
 
-// Only the first entry matters: there is one device.
-bool device_is_visible() {
-  const char* list = getenv("CUDA_VISIBLE_DEVICES");
-  if (list == nullptr) return true;
-  const std::string_view first = std::string_view(list).substr(0, std::string_view(list).find(','));
-  return first == "0" || first.starts_with("GPU-");
+std::vector<std::string> uuid_texts(const DeviceSpec& spec, uint32_t count) {
+  std::vector<std::string> texts;
+  for (uint32_t i = 0; i < count; ++i) texts.push_back(uuid_text(device_uuid(spec, i)));
+  return texts;
 }
 
 }  // namespace
@@ -47,36 +46,49 @@ CUresult Driver::init() {
 
 CUresult Driver::connect() {
   read_log_level();
-  if (!device_is_visible()) return CUDA_ERROR_NO_DEVICE;
   const Status opened = open_device();
   if (!opened.ok()) {
     sim_log(LogLevel::kError, "no simulated device: %s", opened.error().message.c_str());
     return CUDA_ERROR_NO_DEVICE;
   }
-  reserve_device_range();
+  if (devices_.empty()) {
+    link_.abandon();
+    return CUDA_ERROR_NO_DEVICE;
+  }
   pthread_atfork(nullptr, nullptr, &Driver::after_fork);
   return CUDA_SUCCESS;
 }
 
 Status Driver::open_device() {
-  const auto key = link_.open();
-  if (!key.ok()) return key.error();
-  const simdevice::DeviceModel* model = simdevice::find_device_model(key.value());
+  const auto device = link_.open();
+  if (!device.ok()) return device.error();
+  const simdevice::DeviceModel* model = simdevice::find_device_model(device->key);
   if (model == nullptr)
-    return Error{0, "the server simulates " + key.value() + ", which this driver does not know"};
+    return Error{0, "the server simulates " + device->key + ", which this driver does not know"};
   spec_ = model->spec;
+  devices_ = visible_devices(getenv("CUDA_VISIBLE_DEVICES"), uuid_texts(spec_, device->count));
+  reserve_device_ranges(device->count);
   const Reply mps =
       link_.request(make_message<simdevice::MemAllocMsg>(simdevice::SimType::kMpsQuery));
   mps_ = mps.error == CUDA_SUCCESS && mps.value != 0;
   return {};
 }
 
-void Driver::reserve_device_range() {
-  void* wanted = reinterpret_cast<void*>(simdevice::kDeviceBase);
-  // Taken already (a sanitizer's shadow): no host pointer of the program can lie there either.
-  if (mmap(wanted, spec_.memory_bytes, PROT_NONE, kReserveFlags, -1, 0) == MAP_FAILED)
-    sim_log(LogLevel::kDebug, "device address range is not reserved: %s", strerror(errno));
-  memory.set_device_range(simdevice::kDeviceBase, spec_.memory_bytes);
+void Driver::reserve_device_ranges(uint32_t count) {
+  using namespace simdevice;
+  for (uint32_t i = 0; i < count; ++i) {
+    void* wanted = reinterpret_cast<void*>(kDeviceBase + i * kDeviceSpan);
+    // Taken already (a sanitizer's shadow): no host pointer of the program can lie there either.
+    if (mmap(wanted, spec_.memory_bytes, PROT_NONE, kReserveFlags, -1, 0) == MAP_FAILED)
+      sim_log(LogLevel::kDebug, "device address range is not reserved: %s", strerror(errno));
+  }
+  memory.set_device_range(kDeviceBase, kVirtualEnd - kDeviceBase);
+}
+
+std::optional<CUdevice> Driver::ordinal_of(uint32_t index) const {
+  const auto found = std::find(devices_.begin(), devices_.end(), index);
+  if (found == devices_.end()) return std::nullopt;
+  return static_cast<CUdevice>(found - devices_.begin());
 }
 
 void Driver::after_fork() {

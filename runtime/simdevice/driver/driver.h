@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/model/device_spec.h"
 #include "runtime/simdevice/driver/context.h"
@@ -31,7 +33,14 @@ class Driver {
 
   // Precondition of all below: initialized() succeeded.
   ServerLink& link() { return link_; }
+  // Of every device: they are all alike.
   const DeviceSpec& spec() const { return spec_; }
+  // Indices, among the server's devices, of those that this process sees; position: CUdevice.
+  const std::vector<uint32_t>& devices() const { return devices_; }
+  // Precondition: check_device(device) succeeded.
+  uint32_t index_of(CUdevice device) const { return devices_[static_cast<size_t>(device)]; }
+  // nullopt: this process does not see it.
+  std::optional<CUdevice> ordinal_of(uint32_t index) const;
   uint64_t next_unique_id() { return unique_ids_.fetch_add(1, std::memory_order_relaxed); }
   uint32_t next_context_id() { return context_ids_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -46,7 +55,7 @@ class Driver {
   Driver() = default;
   CUresult connect();
   Status open_device();
-  void reserve_device_range();
+  void reserve_device_ranges(uint32_t count);
   static void after_fork();
 
   enum class State { kNew, kReady, kFailed, kForked };
@@ -55,6 +64,7 @@ class Driver {
   CUresult init_error_ = CUDA_ERROR_NOT_INITIALIZED;
   ServerLink link_;
   DeviceSpec spec_;
+  std::vector<uint32_t> devices_;
   bool mps_ = false;
   std::atomic<uint64_t> unique_ids_{1};
   std::atomic<uint32_t> context_ids_{1};

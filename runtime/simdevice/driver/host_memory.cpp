@@ -41,6 +41,7 @@ void remember(const Context& context, uint64_t address, size_t bytes, size_t map
   allocation.bytes = bytes;
   allocation.kind = kind;
   allocation.context_id = context.id();
+  allocation.device = context.device();
   allocation.flags = flags;
   allocation.buffer_id = Driver::get().next_unique_id();
   allocation.mapped_bytes = mapped;
@@ -81,15 +82,21 @@ std::optional<Allocation> host_allocation(const void* pointer) {
 
 }  // namespace
 
+UniqueFd make_shared_memory(const char* name, uint64_t bytes) {
+  UniqueFd fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd.valid() || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0 ||
+      fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0)
+    return {};
+  return fd;
+}
+
 CUresult allocate_shared(const Context& context, size_t bytes, MemoryKind kind, unsigned flags,
                          uint64_t& address) {
   const size_t mapped = round_to_pages(bytes);
-  const UniqueFd fd(memfd_create(kind == MemoryKind::kManaged ? "simgpu-managed" : "simgpu-pinned",
-                                 MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  // The server maps it only if it cannot be cut short under it.
-  if (mapped < bytes || !fd.valid() || ftruncate(fd.get(), static_cast<off_t>(mapped)) != 0 ||
-      fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0)
-    return CUDA_ERROR_OUT_OF_MEMORY;
+  if (mapped < bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+  const UniqueFd fd =
+      make_shared_memory(kind == MemoryKind::kManaged ? "simgpu-managed" : "simgpu-pinned", mapped);
+  if (!fd.valid()) return CUDA_ERROR_OUT_OF_MEMORY;
   void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (memory == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   address = reinterpret_cast<uint64_t>(memory);

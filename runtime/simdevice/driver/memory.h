@@ -16,21 +16,38 @@ namespace gacer::simdriver {
 class Context;
 struct Stream;
 
-enum class MemoryKind { kDevice, kModuleGlobal, kManaged, kPinned, kRegistered };
+enum class MemoryKind {
+  kDevice,
+  kModuleGlobal,
+  kManaged,
+  kPinned,
+  kRegistered,
+  kMapped,      // physical memory of a device, mapped by cuMemMap
+  kMappedHost,  // the same of host memory
+};
+
+// Of memory that belongs to no context.
+inline constexpr uint32_t kNoContext = UINT32_MAX;
 
 struct Allocation {
   uint64_t base = 0;
   uint64_t bytes = 0;
   MemoryKind kind = MemoryKind::kDevice;
   uint32_t context_id = 0;
+  CUdevice device = 0;
   unsigned flags = 0;  // of the call that made it
   uint64_t buffer_id = 0;
   bool from_pool = false;
   uint64_t mapped_bytes = 0;  // host memory made by the driver: size of its mapping
 
+  unsigned long long handle_types = 0;  // that the memory can be exported as
+  bool accessible = true;               // mapped memory: some device may touch it
+
   bool on_device() const {
-    return kind == MemoryKind::kDevice || kind == MemoryKind::kModuleGlobal;
+    return kind == MemoryKind::kDevice || kind == MemoryKind::kModuleGlobal ||
+           kind == MemoryKind::kMapped;
   }
+  bool mapped() const { return kind == MemoryKind::kMapped || kind == MemoryKind::kMappedHost; }
 };
 
 // Thread-safe.
@@ -41,7 +58,8 @@ class MemoryMap {
 
   void add(const Allocation& allocation);
   std::optional<Allocation> remove(uint64_t base);
-  // The allocation that holds all of [address, address + bytes).
+  // The allocation that holds all of [address, address + bytes), or the first of several adjoining
+  // mappings that do.
   std::optional<Allocation> find(uint64_t address, uint64_t bytes = 1) const;
   bool overlaps(uint64_t address, uint64_t bytes) const;
   // What cuMemAllocAsync has given out.

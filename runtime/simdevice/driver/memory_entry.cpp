@@ -70,6 +70,7 @@ CUresult allocate_device(const Context& context, size_t bytes, bool from_pool, u
   allocation.base = reply.value;
   allocation.bytes = bytes;
   allocation.context_id = context.id();
+  allocation.device = context.device();
   allocation.buffer_id = Driver::get().next_unique_id();
   allocation.from_pool = from_pool;
   Driver::get().memory.add(allocation);

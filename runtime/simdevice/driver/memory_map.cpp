@@ -30,7 +30,15 @@ std::optional<Allocation> MemoryMap::find(uint64_t address, uint64_t bytes) cons
   if (after == allocations_.begin()) return std::nullopt;
   const Allocation& candidate = std::prev(after)->second;
   const uint64_t offset = address - candidate.base;
-  if (offset >= candidate.bytes || bytes > candidate.bytes - offset) return std::nullopt;
+  if (offset >= candidate.bytes) return std::nullopt;
+  uint64_t held = candidate.bytes - offset;
+  for (; held < bytes && candidate.mapped() && after != allocations_.end(); ++after) {
+    const Allocation& next = after->second;
+    if (!next.mapped() || next.base != address + held || next.accessible != candidate.accessible)
+      break;
+    held += next.bytes;
+  }
+  if (bytes > held) return std::nullopt;
   return candidate;
 }
 

@@ -68,13 +68,14 @@ void add_functions(const std::shared_ptr<Module>& module, Library* settings_of) 
   }
 }
 
-void add_globals(const Module& module) {
+void add_globals(const Module& module, CUdevice device) {
   for (const GlobalDescription& global : module.description.globals) {
     if (global.bytes == 0) continue;
     Allocation allocation;
     allocation.base = global.address;
     allocation.bytes = global.bytes;
     allocation.kind = MemoryKind::kModuleGlobal;
+    allocation.device = device;
     allocation.context_id = module.context_id;
     allocation.buffer_id = Driver::get().next_unique_id();
     Driver::get().memory.add(allocation);
@@ -160,7 +161,7 @@ CUresult load_ptx(const Context& context, const std::string& ptx, JitLog& log,
   module->context_id = context.id();
   module->description = std::move(description).value();
   add_functions(module, settings_of);
-  add_globals(*module);
+  add_globals(*module, context.device());
   modules().modules.add(module);
   out = std::move(module);
   return CUDA_SUCCESS;

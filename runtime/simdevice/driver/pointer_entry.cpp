@@ -45,7 +45,7 @@ CUresult read_attribute(const Allocation& memory, uint64_t address, CUpointer_at
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
       return put(out, memory.kind == MemoryKind::kManaged ? 1U : 0U);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return put(out, 0);
+      return put(out, memory.device);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
       return put(out, 0U);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
@@ -55,7 +55,7 @@ CUresult read_attribute(const Allocation& memory, uint64_t address, CUpointer_at
     case CU_POINTER_ATTRIBUTE_MAPPED:
       return put(out, 1U);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-      return put(out, 0ULL);
+      return put(out, memory.handle_types);
     default:
       return CUDA_ERROR_NOT_SUPPORTED;
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuDevicePrimaryCtx*: one reference-counted context a process, with id 0.
+// cuDevicePrimaryCtx*: one reference-counted context a device and process. That of the first device
+// has id 0.
+#include <array>
 #include <memory>
 #include <mutex>
 
@@ -13,14 +15,15 @@ namespace {
 
 struct Primary {
   std::mutex mutex;
+  uint32_t id = 0;                   // kept when the context is made anew
   std::shared_ptr<Context> context;  // null: inactive
   unsigned references = 0;
   unsigned flags = 0;
 };
 
-Primary& primary() {
-  static Primary& state = *new Primary;
-  return state;
+Primary& primary(CUdevice device) {
+  static auto& states = *new std::array<Primary, gacer::simdevice::kMaxDevices>;
+  return states[static_cast<size_t>(device)];
 }
 
 CUresult deactivate(Primary& state) {
@@ -37,10 +40,12 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice device) {
   SIM_TRY(check_device(device));
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   SIM_TRY(Driver::get().ready());
-  Primary& state = primary();
+  Primary& state = primary(device);
   const std::lock_guard lock(state.mutex);
   if (state.context == nullptr) {
-    auto context = std::make_shared<Context>(0, state.flags, 3021);
+    if (device != 0 && state.id == 0) state.id = Driver::get().next_context_id();
+    auto context =
+        std::make_shared<Context>(state.id, device, Context::Kind::kPrimary, state.flags, 3021);
     SIM_TRY(context->open());
     Driver::get().contexts.add(context);
     state.context = std::move(context);
@@ -52,7 +57,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice device) {
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   SIM_TRY(check_device(device));
-  Primary& state = primary();
+  Primary& state = primary(device);
   const std::lock_guard lock(state.mutex);
   if (state.references == 0) return CUDA_ERROR_INVALID_CONTEXT;
   if (--state.references > 0) return CUDA_SUCCESS;
@@ -64,7 +69,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
   SIM_TRY(check_device(device));
-  Primary& state = primary();
+  Primary& state = primary(device);
   const std::lock_guard lock(state.mutex);
   return deactivate(state);
 }
@@ -75,7 +80,7 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device) {
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
   SIM_TRY(check_device(device));
   if (flags == nullptr || active == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Primary& state = primary();
+  Primary& state = primary(device);
   const std::lock_guard lock(state.mutex);
   *flags = state.context != nullptr ? state.context->flags() : state.flags;
   *active = state.context != nullptr ? 1 : 0;
@@ -85,7 +90,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* activ
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
   SIM_TRY(check_device(device));
   if ((flags & ~static_cast<unsigned>(CU_CTX_FLAGS_MASK)) != 0) return CUDA_ERROR_INVALID_VALUE;
-  Primary& state = primary();
+  Primary& state = primary(device);
   const std::lock_guard lock(state.mutex);
   state.flags = flags;
   if (state.context != nullptr) state.context->set_flags(flags);

@@ -92,6 +92,7 @@ void add_option(ServerCommand& command, const char* option, const char* variable
 void add_options(ServerCommand& command, const std::string& socket_path) {
   command.arguments = {command.program, "--socket", socket_path};
   add_option(command, "--device", "SIMGPU_DEVICE");
+  add_option(command, "--devices", "SIMGPU_DEVICES");
   add_option(command, "--time-scale", "SIMGPU_TIME_SCALE");
   add_option(command, "--exec", "SIMGPU_EXEC");
   add_option(command, "--threads", "SIMGPU_THREADS");

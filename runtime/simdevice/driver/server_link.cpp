@@ -78,8 +78,8 @@ std::optional<M> as_message(const Packet& packet, SimType type) {
 
 Reply to_reply(const ReplyMsg& message, UniqueFd fd) {
   const char* end = std::find(std::begin(message.text), std::end(message.text), '\0');
-  return Reply{static_cast<CUresult>(message.error), message.value, message.value2,
-               std::string(message.text, end), std::move(fd)};
+  return Reply{static_cast<CUresult>(message.error), message.value, message.value2, message.detail,
+               std::string(message.text, end),       std::move(fd)};
 }
 
 // Yama lets only an ancestor read this process's memory; the server needs it for copies of pageable
@@ -93,7 +93,7 @@ void allow_server_to_read(int socket) {
 
 }  // namespace
 
-Result<std::string> ServerLink::open() {
+Result<ServerLink::Device> ServerLink::open() {
   auto socket = connect_to_server();
   if (!socket.ok()) return socket.error();
   socket_ = std::move(socket).value();
@@ -101,7 +101,7 @@ Result<std::string> ServerLink::open() {
   return say_hello();
 }
 
-Result<std::string> ServerLink::say_hello() {
+Result<ServerLink::Device> ServerLink::say_hello() {
   auto hello = make_message<HelloMsg>(SimType::kHello);
   fill_identity(hello);
   Reply reply = request(hello);
@@ -109,7 +109,9 @@ Result<std::string> ServerLink::say_hello() {
     return Error{reply.error,
                  reply.text.empty() ? "the device server closed the connection" : reply.text};
   if (const Status mapped = map_page(reply.fd); !mapped.ok()) return mapped.error();
-  return reply.text;
+  if (reply.value == 0 || reply.value > kMaxDevices)
+    return Error{CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, "the device server has no usable device"};
+  return Device{reply.text, static_cast<uint32_t>(reply.value)};
 }
 
 Status ServerLink::map_page(const UniqueFd& fd) {

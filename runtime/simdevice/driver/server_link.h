@@ -38,6 +38,7 @@ struct Reply {
   CUresult error = CUDA_ERROR_DEVICE_UNAVAILABLE;
   uint64_t value = 0;
   uint64_t value2 = 0;
+  uint32_t detail = 0;
   std::string text;
   UniqueFd fd;
 };
@@ -54,8 +55,12 @@ M make_message(simdevice::SimType type, uint32_t bytes = sizeof(M)) {
 
 class ServerLink {
  public:
-  // Connects, starting a server if there is none, and says hello. The key of the device on success.
-  Result<std::string> open();
+  struct Device {
+    std::string key;
+    uint32_t count = 0;
+  };
+  // Connects, starting a server if there is none, and says hello. What it simulates on success.
+  Result<Device> open();
 
   // True until the server is gone.
   bool alive() const { return !dead_.load(std::memory_order_relaxed); }
@@ -96,7 +101,7 @@ class ServerLink {
   void abandon();
 
  private:
-  Result<std::string> say_hello();
+  Result<Device> say_hello();
   Status map_page(const UniqueFd& fd);
   Reply exchange(void* message, size_t bytes, int fd);
   bool send_packet(const void* message, size_t bytes, int fd);

@@ -78,10 +78,10 @@ void StreamIds::retire(std::shared_ptr<StreamCounter> counter) {
   retired_.push_back(std::move(counter));
 }
 
-CUresult open_legacy_stream(Stream& stream, bool primary) {
+CUresult open_legacy_stream(Stream& stream) {
   Driver& driver = Driver::get();
-  if (primary) {
-    // Id 0 goes on counting when the primary context is reset.
+  if (stream.context_id == 0) {
+    // Id 0 goes on counting when its context is reset.
     static const std::shared_ptr<StreamCounter>& legacy =
         *new auto(std::make_shared<StreamCounter>());
     stream.counter = legacy;

@@ -48,9 +48,8 @@ class StreamIds {
   std::vector<std::shared_ptr<StreamCounter>> retired_;
 };
 
-// Gives `stream` the id of its context's legacy stream: 0 for the primary context, else one of its
-// own.
-CUresult open_legacy_stream(Stream& stream, bool primary);
+// Gives `stream` the id of its context's legacy stream: 0 for context 0, else one of its own.
+CUresult open_legacy_stream(Stream& stream);
 
 // Creates a stream in `context` and tells the server.
 CUresult make_stream(const std::shared_ptr<Context>& context, unsigned flags, int priority,

@@ -102,7 +102,9 @@ CUresult get_device(CUstream handle, CUdevice* out) {
   std::shared_ptr<Stream> stream;
   SIM_TRY(resolve_stream(handle, stream));
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = 0;
+  const std::shared_ptr<Context> context = stream->context.lock();
+  if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  *out = context->device();
   return CUDA_SUCCESS;
 }
 

@@ -5,15 +5,16 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <variant>
 #include <vector>
 
 #include "runtime/base/unique_fd.h"
-#include "runtime/simdevice/engine/op_table.h"
+#include "runtime/simdevice/engine/engine.h"
 #include "runtime/simdevice/server/client_memory.h"
 #include "runtime/simdevice/server/client_page.h"
 #include "runtime/simdevice/server/module_store.h"
@@ -22,37 +23,53 @@
 namespace gacer::simdevice {
 
 struct StreamSlot {
+  Engine* engine = nullptr;
   uint32_t engine_stream = 0;
   uint32_t context = 0;
   int32_t priority = 0;
   uint64_t last_seq = 0;
 };
 
+// An operation of one of the devices.
+struct EngineOp {
+  Engine* engine = nullptr;
+  OpId id = 0;
+  bool pending() const { return engine->is_pending(id); }
+};
+
 // Records of one event that may be pending: (generation, operation).
-using EventSlot = std::vector<std::pair<uint64_t, OpId>>;
+using EventSlot = std::vector<std::pair<uint64_t, EngineOp>>;
 
 struct Client {
-  Client(UniqueFd socket_fd, pid_t peer_pid, ClientPageOwner client_page, DeviceMemory& device)
+  Client(UniqueFd socket_fd, pid_t peer_pid, ClientPageOwner client_page,
+         std::span<DeviceMemory> devices)
       : socket(std::move(socket_fd)),
         pid(peer_pid),
         page(std::move(client_page)),
-        memory(device, peer_pid) {}
+        memory(devices, peer_pid) {}
+
+  bool known() const { return !engine_clients.empty(); }
+  // Names it in the timeline.
+  uint32_t id() const { return engine_clients.front(); }
 
   UniqueFd socket;
   pid_t pid;
   std::string label;
   ClientPageOwner page;
   ClientMemory memory;
-  uint32_t engine_client = 0;  // 0 until hello
+  std::vector<uint32_t> engine_clients;  // by device; empty until hello
   bool mps = false;
-  int sticky_error = 0;  // CUresult
-  bool paused = false;   // not read from: too much pending
-  int externals = 0;     // host functions and value waits that run
-  std::set<uint32_t> contexts;
+  int sticky_error = 0;        // CUresult
+  bool paused = false;         // not read from: too much pending
+  int externals = 0;           // host functions and value waits that run
+  uint64_t context_bytes = 0;  // charged for each context
+  uint64_t module_bytes = 0;   // charged for each module besides its variables
   std::unordered_map<uint32_t, StreamSlot> streams;
   std::unordered_map<uint32_t, EventSlot> events;
   std::unordered_map<uint64_t, std::shared_ptr<LoadedModule>> modules;
-  std::unordered_map<uint64_t, OpId> host_functions;  // token -> running operation
+  std::unordered_map<uint64_t, EngineOp> host_functions;  // token -> running operation
+  std::map<uint64_t, std::shared_ptr<Backing>> handles;   // of physical memory
+  uint64_t next_handle = 1;
 };
 
 struct KernelPayload {
@@ -69,13 +86,19 @@ struct WaitValuePayload {
 struct WriteValuePayload {
   ValueOp op;
 };
+// Waits for an operation of another device.
+struct RemoteWaitPayload {
+  EngineOp op;
+};
 // monostate: takes part in the order only (event wait, join).
-using Payload = std::variant<std::monostate, KernelPayload, CopyOp, MemsetOp, RecordPayload,
-                             WriteValuePayload, WaitValuePayload, HostFunctionOp>;
+using Payload =
+    std::variant<std::monostate, KernelPayload, CopyOp, MemsetOp, RecordPayload, WriteValuePayload,
+                 WaitValuePayload, RemoteWaitPayload, HostFunctionOp>;
 
 // A submitted operation; its index is the engine's cookie.
 struct PendingOp {
   Client* client = nullptr;  // nullptr: free
+  Engine* engine = nullptr;
   uint32_t stream = 0;
   uint64_t seq = 0;
   Payload payload;

@@ -2,13 +2,10 @@
 #include "runtime/simdevice/server/client_memory.h"
 
 #include <cuda.h>
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "runtime/simdevice/sim_messages.h"
@@ -26,13 +23,13 @@ auto holder(const Map& map, uint64_t address, uint64_t bytes) {
   return inside <= entry->second.bytes && bytes <= entry->second.bytes - inside ? entry : map.end();
 }
 
-// Without the seal the client could shrink the file under the mapping and end the server with
-// SIGBUS.
-bool fd_holds(int fd, uint64_t bytes) {
-  struct stat info {};
-  const int seals = ::fcntl(fd, F_GET_SEALS);
-  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && ::fstat(fd, &info) == 0 &&
-         info.st_size >= 0 && static_cast<uint64_t>(info.st_size) >= bytes;
+template <typename Map>
+bool overlaps(const Map& map, uint64_t address, uint64_t bytes) {
+  const auto after = map.lower_bound(address);
+  if (after != map.end() && after->first - address < bytes) return true;
+  if (after == map.begin()) return false;
+  const auto before = std::prev(after);
+  return address - before->first < before->second.bytes;
 }
 
 constexpr uint64_t kMostBytesPerCall = 1ULL << 30;  // the kernel moves less than 2 GiB a call
@@ -52,77 +49,156 @@ bool foreign(ForeignCall call, pid_t pid, uint8_t* local, uint64_t address, uint
   return true;
 }
 
+bool in_virtual_range(uint64_t address, uint64_t bytes) {
+  return address >= kVirtualBase && address < kVirtualEnd && bytes > 0 &&
+         bytes <= kVirtualEnd - address;
+}
+
+Error invalid(const char* what) {
+  return Error{CUDA_ERROR_INVALID_VALUE, what};
+}
+
 }  // namespace
 
 ClientMemory::~ClientMemory() {
-  for (const auto& [address, allocation] : allocations_) device_.free(address, allocation.bytes);
   for (auto& [address, mapping] : host_) release(mapping);
-  device_.refund(context_charges_);
+  for (const auto& [id, context] : contexts_) context.device->refund(context.charged);
 }
 
-void ClientMemory::remove_context_charge(uint64_t bytes) {
-  device_.refund(bytes);
-  context_charges_ -= bytes;
+Status ClientMemory::add_context(uint32_t context, uint32_t device, uint64_t bytes) {
+  if (device >= devices_.size()) return Error{CUDA_ERROR_INVALID_DEVICE, "no such device"};
+  if (has_context(context)) return invalid("context exists already");
+  if (!devices_[device].charge(bytes))
+    return Error{CUDA_ERROR_OUT_OF_MEMORY, "no device memory for another context"};
+  contexts_[context] = {&devices_[device], bytes, {}};
+  return {};
+}
+
+bool ClientMemory::remove_context(uint32_t context) {
+  const auto found = contexts_.find(context);
+  if (found == contexts_.end()) return false;
+  std::erase_if(regions_, [&](const auto& entry) {
+    return !entry.second.mapping && entry.second.context == context;
+  });
+  found->second.device->refund(found->second.charged);
+  contexts_.erase(found);
+  for (auto& [id, other] : contexts_) other.peers.erase(context);
+  spaces_.clear();
+  return true;
+}
+
+DeviceMemory* ClientMemory::device_of(uint32_t context) const {
+  const auto found = contexts_.find(context);
+  return found == contexts_.end() ? nullptr : found->second.device;
+}
+
+Status ClientMemory::set_peer(uint32_t context, uint32_t peer, bool enable) {
+  const auto found = contexts_.find(context);
+  if (found == contexts_.end() || !has_context(peer) || context == peer)
+    return Error{CUDA_ERROR_INVALID_CONTEXT, "peer access between contexts that do not exist"};
+  if (enable) {
+    found->second.peers.insert(peer);
+  } else {
+    found->second.peers.erase(peer);
+  }
+  spaces_.clear();
+  return {};
 }
 
 std::optional<uint64_t> ClientMemory::allocate(uint32_t context, uint64_t bytes) {
-  const auto address = device_.allocate(bytes);
-  if (!address) return std::nullopt;
-  allocations_[*address] = {DeviceMemory::rounded(bytes), context};
+  DeviceMemory* device = device_of(context);
+  auto backing = device == nullptr ? nullptr : Backing::on_device(*device, bytes);
+  if (backing == nullptr) return std::nullopt;
+  const uint64_t address = backing->device_address();
+  const uint64_t size = backing->bytes();
+  regions_[address] = {size, std::move(backing), 0, context, false, 0};
   spaces_.clear();
   return address;
 }
 
 bool ClientMemory::free(uint64_t address) {
-  const auto found = allocations_.find(address);
-  if (found == allocations_.end()) return false;
-  device_.free(address, found->second.bytes);
-  allocations_.erase(found);
+  const auto found = regions_.find(address);
+  if (found == regions_.end() || found->second.mapping) return false;
+  regions_.erase(found);
   spaces_.clear();
   return true;
 }
 
-void ClientMemory::free_context(uint32_t context) {
-  std::erase_if(allocations_, [&](const auto& entry) {
-    if (entry.second.context != context) return false;
-    device_.free(entry.first, entry.second.bytes);
-    return true;
-  });
+Status ClientMemory::map(uint64_t address, uint64_t bytes, std::shared_ptr<Backing> backing,
+                         uint64_t offset) {
+  if (!in_virtual_range(address, bytes) || overlaps(regions_, address, bytes))
+    return invalid("mapping is empty, outside the virtual range or overlaps another one");
+  if (offset > backing->bytes() || bytes > backing->bytes() - offset ||
+      (address | bytes | offset) % kPhysicalGranularity != 0)
+    return invalid("mapping is not aligned or longer than its physical memory");
+  regions_[address] = {bytes, std::move(backing), offset, 0, true, 0};
   spaces_.clear();
+  return {};
+}
+
+std::vector<ClientMemory::Regions::iterator> ClientMemory::exact_mappings(uint64_t address,
+                                                                          uint64_t bytes) {
+  std::vector<Regions::iterator> parts;
+  uint64_t next = address;
+  for (auto it = regions_.find(address); bytes > 0 && it != regions_.end(); ++it) {
+    const uint64_t left = address + bytes - next;
+    if (it->first != next || !it->second.mapping || it->second.bytes > left) return {};
+    parts.push_back(it);
+    next += it->second.bytes;
+    if (next == address + bytes) return parts;
+  }
+  return {};
+}
+
+Status ClientMemory::unmap(uint64_t address, uint64_t bytes) {
+  if (!in_virtual_range(address, bytes)) return invalid("unmapping outside the virtual range");
+  const auto parts = exact_mappings(address, bytes);
+  if (parts.empty()) return invalid("unmapping something else than whole mappings");
+  for (const auto& part : parts) regions_.erase(part);
+  spaces_.clear();
+  return {};
+}
+
+Status ClientMemory::set_access(uint64_t address, uint64_t bytes, uint32_t device, bool allow) {
+  if (!in_virtual_range(address, bytes) || device >= devices_.size())
+    return invalid("access outside the virtual range or for no device");
+  const auto parts = exact_mappings(address, bytes);
+  if (parts.empty()) return invalid("access to something else than whole mappings");
+  for (const auto& part : parts) {
+    uint32_t& access = part->second.access;
+    access = allow ? access | 1U << device : access & ~(1U << device);
+  }
+  spaces_.clear();
+  return {};
 }
 
 bool ClientMemory::overlaps_host(uint64_t address, uint64_t bytes) const {
-  const auto after = host_.lower_bound(address);
-  if (after != host_.end() && after->first - address < bytes) return true;
-  if (after == host_.begin()) return false;
-  const auto before = std::prev(after);
-  return address - before->first < before->second.bytes;
+  return overlaps(host_, address, bytes);
 }
 
-bool ClientMemory::is_device_address(uint64_t address, const DeviceMemory& device) {
-  return address >= kDeviceBase && address - kDeviceBase < device.total_bytes();
+bool ClientMemory::is_device_address(uint64_t address) {
+  return address >= kDeviceBase && address < kVirtualEnd;
 }
 
-Status ClientMemory::map_host(uint64_t address, uint64_t bytes, bool charge, UniqueFd fd) {
+Status ClientMemory::map_host(uint64_t address, uint64_t bytes, bool charge, UniqueFd fd,
+                              uint32_t context) {
   const uint64_t end = address + bytes;
   const bool windows = address < kLocalWindow + (1ULL << 32) && end > kSharedWindow;
-  const bool device = address < kDeviceBase + device_.total_bytes() && end > kDeviceBase;
+  const bool device = address < kVirtualEnd && end > kDeviceBase;
   if (address == 0 || bytes == 0 || end < address || windows || device ||
       overlaps_host(address, bytes))
-    return Error{CUDA_ERROR_INVALID_VALUE, "host mapping is empty or overlaps another one"};
-  HostMapping mapping{bytes, nullptr, charge ? bytes : 0};
-  if (charge && !device_.charge(bytes))
+    return invalid("host mapping is empty or overlaps another one");
+  HostMapping mapping{bytes, nullptr, device_of(context), charge ? bytes : 0};
+  if (charge && mapping.device == nullptr)
+    return Error{CUDA_ERROR_INVALID_CONTEXT, "managed memory of no context"};
+  if (charge && !mapping.device->charge(bytes))
     return Error{CUDA_ERROR_OUT_OF_MEMORY, "managed memory does not fit on the device"};
   if (fd.valid()) {
-    void* host = fd_holds(fd.get(), bytes)
-                     ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0)
-                     : MAP_FAILED;
-    if (host == MAP_FAILED) {
+    mapping.host = map_client_memory(fd.get(), bytes);
+    if (mapping.host == nullptr) {
       release(mapping);
-      return Error{CUDA_ERROR_INVALID_VALUE,
-                   "host memory descriptor is too small or lacks F_SEAL_SHRINK"};
+      return invalid("host memory descriptor is too small or lacks F_SEAL_SHRINK");
     }
-    mapping.host = static_cast<uint8_t*>(host);
   }
   host_[address] = mapping;
   spaces_.clear();
@@ -131,7 +207,7 @@ Status ClientMemory::map_host(uint64_t address, uint64_t bytes, bool charge, Uni
 
 void ClientMemory::release(HostMapping& mapping) {
   if (mapping.host != nullptr) ::munmap(mapping.host, mapping.bytes);
-  device_.refund(mapping.charged);
+  if (mapping.device != nullptr) mapping.device->refund(mapping.charged);
 }
 
 bool ClientMemory::unmap_host(uint64_t address) {
@@ -143,12 +219,20 @@ bool ClientMemory::unmap_host(uint64_t address) {
   return true;
 }
 
+bool ClientMemory::visible_to(const Region& region, uint32_t context, const Context* info) const {
+  if (!region.mapping)
+    return region.context == context || (info != nullptr && info->peers.contains(region.context));
+  return info != nullptr && (region.access >> info->device->index() & 1) != 0;
+}
+
 void ClientMemory::rebuild(uint32_t context, AddressSpace& space) const {
+  const auto known = contexts_.find(context);
+  const Context* info = known == contexts_.end() ? nullptr : &known->second;
   std::vector<MemoryRegion> regions;
-  regions.reserve(allocations_.size() + host_.size());
-  for (const auto& [address, allocation] : allocations_)
-    if (allocation.context == context)
-      regions.push_back({address, allocation.bytes, device_.host(address)});
+  regions.reserve(regions_.size() + host_.size());
+  for (const auto& [address, region] : regions_)
+    if (visible_to(region, context, info))
+      regions.push_back({address, region.bytes, region.host()});
   for (const auto& [address, mapping] : host_)
     if (mapping.host != nullptr) regions.push_back({address, mapping.bytes, mapping.host});
   std::sort(regions.begin(), regions.end(),
@@ -163,39 +247,68 @@ const AddressSpace& ClientMemory::space(uint32_t context) {
 }
 
 uint64_t ClientMemory::bytes_from(uint64_t address) const {
-  if (const auto own = holder(allocations_, address, 1); own != allocations_.end())
-    return own->second.bytes - (address - own->first);
+  if (auto own = holder(regions_, address, 1); own != regions_.end()) {
+    uint64_t end = own->first + own->second.bytes;
+    for (++own; own != regions_.end() && own->second.mapping && own->first == end; ++own)
+      end += own->second.bytes;
+    return end - address;
+  }
   if (const auto own = holder(host_, address, 1); own != host_.end())
     return own->second.bytes - (address - own->first);
   return 0;
 }
 
+std::optional<uint32_t> ClientMemory::location(uint64_t address) const {
+  const auto own = holder(regions_, address, 1);
+  if (own == regions_.end() || !own->second.backing->is_on_device()) return std::nullopt;
+  return own->second.backing->location();
+}
+
 uint8_t* ClientMemory::resolve(uint64_t address, uint64_t bytes) const {
-  if (const auto own = holder(allocations_, address, bytes); own != allocations_.end())
-    return device_.host(address);
+  if (const auto own = holder(regions_, address, bytes); own != regions_.end())
+    return own->second.closed() ? nullptr : own->second.host() + (address - own->first);
   const auto own = holder(host_, address, bytes);
   if (own == host_.end() || own->second.host == nullptr) return nullptr;
   return own->second.host + (address - own->first);
 }
 
+uint8_t* ClientMemory::resolve_part(uint64_t address, uint64_t& bytes) const {
+  if (uint8_t* whole = resolve(address, bytes); whole != nullptr) return whole;
+  const auto own = holder(regions_, address, 1);
+  if (own == regions_.end() || own->second.closed()) return nullptr;
+  bytes = std::min(bytes, own->second.bytes - (address - own->first));
+  return own->second.host() + (address - own->first);
+}
+
 bool ClientMemory::read(uint64_t address, void* to, uint64_t bytes) const {
-  if (const uint8_t* from = resolve(address, bytes); from != nullptr) {
-    std::memcpy(to, from, bytes);
-    return true;
+  auto* local = static_cast<uint8_t*>(to);
+  for (uint64_t done = 0; done < bytes;) {
+    uint64_t part = bytes - done;
+    if (const uint8_t* from = resolve_part(address + done, part); from != nullptr) {
+      std::memcpy(local + done, from, part);
+      done += part;
+      continue;
+    }
+    if (is_device_address(address + done)) return false;
+    return foreign(::process_vm_readv, pid_, local + done, address + done, part);
   }
-  if (is_device_address(address, device_)) return false;
-  return foreign(::process_vm_readv, pid_, static_cast<uint8_t*>(to), address, bytes);
+  return true;
 }
 
 bool ClientMemory::write(uint64_t address, const void* from, uint64_t bytes) const {
-  if (uint8_t* to = resolve(address, bytes); to != nullptr) {
-    std::memcpy(to, from, bytes);
-    return true;
-  }
-  if (is_device_address(address, device_)) return false;
   // Only read through; the call's type wants it writable.
   auto* local = static_cast<uint8_t*>(const_cast<void*>(from));
-  return foreign(::process_vm_writev, pid_, local, address, bytes);
+  for (uint64_t done = 0; done < bytes;) {
+    uint64_t part = bytes - done;
+    if (uint8_t* to = resolve_part(address + done, part); to != nullptr) {
+      std::memcpy(to, local + done, part);
+      done += part;
+      continue;
+    }
+    if (is_device_address(address + done)) return false;
+    return foreign(::process_vm_writev, pid_, local + done, address + done, part);
+  }
+  return true;
 }
 
 }  // namespace gacer::simdevice

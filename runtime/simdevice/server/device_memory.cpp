@@ -15,22 +15,24 @@ namespace {
 constexpr uint64_t kPage = 4096;
 }
 
-Result<DeviceMemory> DeviceMemory::create(uint64_t bytes) {
+Result<DeviceMemory> DeviceMemory::create(uint64_t bytes, uint32_t index) {
   void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED)
     return Error{errno, "cannot reserve " + std::to_string(bytes >> 20) +
                             " MiB of address space for the device: " + std::strerror(errno)};
   ::madvise(base, bytes, MADV_DONTDUMP);
-  return DeviceMemory(static_cast<uint8_t*>(base), bytes);
+  return DeviceMemory(static_cast<uint8_t*>(base), bytes, index);
 }
 
-DeviceMemory::DeviceMemory(uint8_t* base, uint64_t bytes) : base_(base), total_bytes_(bytes) {
+DeviceMemory::DeviceMemory(uint8_t* base, uint64_t bytes, uint32_t index)
+    : base_(base), index_(index), total_bytes_(bytes) {
   free_[0] = bytes;
 }
 
 DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
     : base_(std::exchange(other.base_, nullptr)),
+      index_(other.index_),
       total_bytes_(other.total_bytes_),
       allocated_bytes_(other.allocated_bytes_),
       charged_bytes_(other.charged_bytes_),
@@ -38,6 +40,10 @@ DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
 
 DeviceMemory::~DeviceMemory() {
   if (base_ != nullptr) ::munmap(base_, total_bytes_);
+}
+
+uint64_t DeviceMemory::first_address() const {
+  return kDeviceBase + index_ * kDeviceSpan;
 }
 
 uint64_t DeviceMemory::rounded(uint64_t bytes) {
@@ -58,11 +64,11 @@ std::optional<uint64_t> DeviceMemory::allocate(uint64_t bytes) {
   free_.erase(range);
   if (length > size) free_[offset + size] = length - size;
   allocated_bytes_ += size;
-  return kDeviceBase + offset;
+  return first_address() + offset;
 }
 
 void DeviceMemory::free(uint64_t address, uint64_t bytes) {
-  uint64_t offset = address - kDeviceBase;
+  uint64_t offset = address - first_address();
   uint64_t size = rounded(bytes);
   give_back_pages(offset, size);
   allocated_bytes_ -= size;
@@ -101,7 +107,7 @@ bool DeviceMemory::charge(uint64_t bytes) {
 }
 
 uint8_t* DeviceMemory::host(uint64_t address) const {
-  return base_ + (address - kDeviceBase);
+  return base_ + (address - first_address());
 }
 
 }  // namespace gacer::simdevice

@@ -16,7 +16,8 @@ inline constexpr uint64_t kDeviceAlignment = 512;  // as cuMemAlloc guarantees a
 
 class DeviceMemory {
  public:
-  static Result<DeviceMemory> create(uint64_t bytes);
+  // Of the device with this index: its addresses start at kDeviceBase + index * kDeviceSpan.
+  static Result<DeviceMemory> create(uint64_t bytes, uint32_t index = 0);
   DeviceMemory(DeviceMemory&& other) noexcept;
   DeviceMemory& operator=(DeviceMemory&&) = delete;
   ~DeviceMemory();
@@ -32,6 +33,8 @@ class DeviceMemory {
   bool charge(uint64_t bytes);
   void refund(uint64_t bytes) { charged_bytes_ -= bytes; }
 
+  uint32_t index() const { return index_; }
+  uint64_t first_address() const;
   uint64_t total_bytes() const { return total_bytes_; }
   uint64_t free_bytes() const;
   // Host address of a device address inside an allocation.
@@ -39,10 +42,11 @@ class DeviceMemory {
   static uint64_t rounded(uint64_t bytes);
 
  private:
-  DeviceMemory(uint8_t* base, uint64_t bytes);
+  DeviceMemory(uint8_t* base, uint64_t bytes, uint32_t index);
   void give_back_pages(uint64_t offset, uint64_t bytes);
 
   uint8_t* base_ = nullptr;
+  uint32_t index_ = 0;
   uint64_t total_bytes_ = 0;
   uint64_t allocated_bytes_ = 0;
   uint64_t charged_bytes_ = 0;

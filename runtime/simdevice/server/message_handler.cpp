@@ -12,6 +12,7 @@
 #include "runtime/base/log.h"
 #include "runtime/simdevice/mps/mps_socket.h"
 #include "runtime/simdevice/server/message_parse.h"
+#include "runtime/simdevice/server/replies.h"
 
 namespace gacer::simdevice {
 namespace {
@@ -20,34 +21,6 @@ constexpr uint64_t kMostPtxBytes = 256ULL << 20;
 // By StreamMsg::blocking.
 constexpr StreamKind kKinds[] = {StreamKind::kNonBlocking, StreamKind::kBlocking,
                                  StreamKind::kLegacy};
-
-struct Answer {
-  uint64_t value = 0;
-  uint64_t value2 = 0;
-  std::string_view text = {};
-  int fd = -1;
-};
-
-std::string reply(Client& client, uint32_t request_id, int error, const Answer& answer = {}) {
-  ReplyMsg message{};
-  message.header = {kSimMagic, kSimVersion, static_cast<uint16_t>(SimType::kReply), sizeof message,
-                    request_id};
-  message.error = error;
-  message.value = answer.value;
-  message.value2 = answer.value2;
-  answer.text.copy(message.text, sizeof message.text - 1);
-  const auto* bytes = reinterpret_cast<const uint8_t*>(&message);
-  const bool sent = send_packet(client.socket.get(), {bytes, sizeof message}, answer.fd);
-  return sent ? "" : "it does not read its replies";
-}
-
-std::string reply_text(Client& client, uint32_t request_id, int error, std::string_view text) {
-  return reply(client, request_id, error, {.text = text});
-}
-
-std::string reply_error(Client& client, uint32_t request_id, const Error& error) {
-  return reply_text(client, request_id, error.code, error.message);
-}
 
 std::string text_field(const char* field, size_t size) {
   return {field, ::strnlen(field, size)};
@@ -95,8 +68,7 @@ std::string MessageHandler::handle(Client& client, Packet& packet) {
   }
   const bool one_way = header.type >= static_cast<uint16_t>(SimType::kStreamCreate);
   if (one_way != (header.request_id == 0)) return "request id does not suit the message type";
-  if ((client.engine_client == 0) != (type == SimType::kHello))
-    return "hello is missing or repeated";
+  if (client.known() == (type == SimType::kHello)) return "hello is missing or repeated";
   return dispatch(client, type, packet);
 }
 
@@ -125,6 +97,22 @@ std::string MessageHandler::dispatch(Client& client, SimType type, Packet& packe
       return module_unload(client, bytes);
     case SimType::kMpsQuery:
       return mps_query(client, bytes);
+    case SimType::kPeerAccess:
+      return peer_access(client, bytes);
+    case SimType::kPhysicalCreate:
+      return physical_create(client, packet);
+    case SimType::kPhysicalRelease:
+      return physical_release(client, bytes);
+    case SimType::kPhysicalMap:
+      return physical_map(client, bytes);
+    case SimType::kPhysicalUnmap:
+      return physical_unmap(client, bytes);
+    case SimType::kPhysicalAccess:
+      return physical_access(client, bytes);
+    case SimType::kPhysicalExport:
+      return physical_export(client, bytes);
+    case SimType::kPhysicalImport:
+      return physical_import(client, packet);
     case SimType::kStreamCreate:
       return stream_create(client, bytes);
     case SimType::kStreamDestroy:
@@ -136,126 +124,99 @@ std::string MessageHandler::dispatch(Client& client, SimType type, Packet& packe
   }
 }
 
+// What the client expects and this server is not; empty: nothing.
+std::string MessageHandler::mismatch(const HelloMsg& message) const {
+  const std::string device = text_field(message.device, sizeof message.device);
+  if (!device.empty() && find_device_model(device) != &device_)
+    return "SIMGPU_DEVICE=" + device + ", but the running server simulates " + device_.spec.key +
+           ": end its clients or use another SIMGPU_SOCKET";
+  if (message.devices != 0 && message.devices != engines_.size())
+    return "SIMGPU_DEVICES=" + std::to_string(message.devices) +
+           ", but the running server simulates " + std::to_string(engines_.size()) +
+           ": end its clients or use another SIMGPU_DIR";
+  return {};
+}
+
 std::string MessageHandler::hello(Client& client, std::span<const uint8_t> bytes) {
   HelloMsg message;
   if (!parse(bytes, message)) return kWrongSize;
-  const std::string device = text_field(message.device, sizeof message.device);
-  if (!device.empty() && find_device_model(device) != &device_) {
-    std::string text = "SIMGPU_DEVICE=" + device + ", but the running server simulates " +
-                       device_.spec.key + ": end its clients or use another SIMGPU_SOCKET";
+  if (std::string text = mismatch(message); !text.empty()) {
     (void)reply_text(client, message.header.request_id, CUDA_ERROR_INVALID_DEVICE, text);
     return text;
   }
   client.label = text_field(message.label, sizeof message.label);
   client.mps = message.mps != 0;
+  client.context_bytes =
+      message.context_bytes == UINT64_MAX ? kContextBytes : message.context_bytes;
+  client.module_bytes = message.module_bytes;
   ClientConfig config;
   config.mps = client.mps;
   const uint32_t percent = message.mps_active_thread_percentage;
   if (client.mps && percent > 0 && percent < 100)
     config.sm_cap = std::max(1U, (device_.spec.sm_count * percent + 99) / 100);
   if (client.mps && message.mps_client_priority > 0) config.priority_offset = 1000;
-  client.engine_client = engine_.add_client(config);
-  timeline_.add_client(client.engine_client, static_cast<int>(client.pid), client.label);
-  ensure_legacy_stream(client);
+  for (Engine& engine : engines_) client.engine_clients.push_back(engine.add_client(config));
+  timeline_.add_client(client.id(), static_cast<int>(client.pid), client.label);
+  place_stream_zero(client, 0);
   if (client.mps)
     (void)mps_command(mps_pipe_directory(), "server_started " + std::to_string(::getpid()));
   return reply(client, message.header.request_id, CUDA_SUCCESS,
-               {.text = device_.spec.key, .fd = client.page.fd()});
+               {.value = engines_.size(), .text = device_.spec.key, .fd = client.page.fd()});
 }
 
-void MessageHandler::ensure_legacy_stream(Client& client) {
-  if (client.streams.contains(0)) return;
-  const uint32_t stream = engine_.add_stream(client.engine_client, 0, StreamKind::kLegacy, 0);
-  client.streams[0] = {stream, 0, 0, 0};
+// Keeps it where it is when it has been used.
+void MessageHandler::place_stream_zero(Client& client, uint32_t device) {
+  StreamSlot& slot = client.streams[0];
+  Engine& engine = engines_[device];
+  if (slot.engine == &engine || slot.last_seq != 0) return;
+  if (slot.engine != nullptr) slot.engine->remove_stream(slot.engine_stream);
+  const uint32_t stream =
+      engine.add_stream(client.engine_clients[device], 0, StreamKind::kLegacy, 0);
+  slot = {&engine, stream, 0, 0, 0};
 }
 
 std::string MessageHandler::context_create(Client& client, std::span<const uint8_t> bytes) {
   ContextMsg message;
   if (!parse(bytes, message)) return kWrongSize;
-  const uint32_t id = message.header.request_id;
-  if (client.contexts.contains(message.context))
-    return reply_text(client, id, CUDA_ERROR_INVALID_VALUE, "context exists already");
-  if (!memory_.charge(kContextBytes))
-    return reply_text(client, id, CUDA_ERROR_OUT_OF_MEMORY, "no device memory for another context");
-  client.memory.add_context_charge(kContextBytes);
-  client.contexts.insert(message.context);
-  return reply(client, id, CUDA_SUCCESS);
+  const Status added =
+      client.memory.add_context(message.context, message.device, client.context_bytes);
+  if (added && message.context == 0) place_stream_zero(client, message.device);
+  return reply_status(client, message.header.request_id, added);
 }
 
 std::string MessageHandler::context_destroy(Client& client, std::span<const uint8_t> bytes) {
   ContextMsg message;
   if (!parse(bytes, message)) return kWrongSize;
   const uint32_t id = message.header.request_id;
-  if (client.contexts.erase(message.context) == 0)
+  if (!client.memory.has_context(message.context))
     return reply_text(client, id, CUDA_ERROR_INVALID_CONTEXT, "no such context");
   std::erase_if(client.streams, [&](const auto& entry) {
     if (entry.first == 0 || entry.second.context != message.context) return false;
-    engine_.remove_stream(entry.second.engine_stream);
+    entry.second.engine->remove_stream(entry.second.engine_stream);
     return true;
   });
   std::erase_if(client.modules,
                 [&](const auto& entry) { return entry.second->context == message.context; });
-  client.memory.free_context(message.context);
-  client.memory.remove_context_charge(kContextBytes);
+  client.memory.remove_context(message.context);
   return reply(client, id, CUDA_SUCCESS);
-}
-
-std::string MessageHandler::mem_alloc(Client& client, std::span<const uint8_t> bytes) {
-  MemAllocMsg message;
-  if (!parse(bytes, message)) return kWrongSize;
-  const uint32_t id = message.header.request_id;
-  if (message.bytes == 0) return reply(client, id, CUDA_ERROR_INVALID_VALUE);
-  if (!client.contexts.contains(message.context))
-    return reply(client, id, CUDA_ERROR_INVALID_CONTEXT);
-  const auto address = client.memory.allocate(message.context, message.bytes);
-  if (!address) return reply(client, id, CUDA_ERROR_OUT_OF_MEMORY);
-  return reply(client, id, CUDA_SUCCESS, {.value = *address});
-}
-
-std::string MessageHandler::mem_free(Client& client, std::span<const uint8_t> bytes) {
-  MemAllocMsg message;
-  if (!parse(bytes, message)) return kWrongSize;
-  const ClockPause pause(clock_);
-  const bool known = client.memory.free(message.address);
-  return reply(client, message.header.request_id, known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
-}
-
-std::string MessageHandler::mem_info(Client& client, std::span<const uint8_t> bytes) {
-  SimHeader header;
-  if (bytes.size() < sizeof header) return kWrongSize;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  return reply(client, header.request_id, CUDA_SUCCESS,
-               {.value = memory_.free_bytes(), .value2 = memory_.total_bytes()});
-}
-
-std::string MessageHandler::host_map(Client& client, Packet& packet) {
-  HostMapMsg message;
-  if (!parse(packet.bytes(), message)) return kWrongSize;
-  const Status mapped = client.memory.map_host(
-      message.address, message.bytes, message.charge_device_memory != 0, std::move(packet.fd));
-  if (!mapped) return reply_error(client, message.header.request_id, mapped.error());
-  return reply(client, message.header.request_id, CUDA_SUCCESS);
-}
-
-std::string MessageHandler::host_unmap(Client& client, std::span<const uint8_t> bytes) {
-  HostMapMsg message;
-  if (!parse(bytes, message)) return kWrongSize;
-  const bool known = client.memory.unmap_host(message.address);
-  return reply(client, message.header.request_id, known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
 std::string MessageHandler::module_load(Client& client, Packet& packet) {
   ModuleMsg message;
   if (!parse(packet.bytes(), message)) return kWrongSize;
   const uint32_t id = message.header.request_id;
-  if (!client.contexts.contains(message.context))
+  if (!client.memory.has_context(message.context))
     return reply(client, id, CUDA_ERROR_INVALID_CONTEXT);
   const ClockPause pause(clock_);
   const auto ptx = read_ptx(packet.fd.get(), message.ptx_bytes);
-  if (!ptx) return reply_error(client, id, ptx.error());
+  if (!ptx) return reply_status(client, id, ptx.error());
   const int target = device_.spec.compute_major * 10 + device_.spec.compute_minor;
   auto loaded = load_module(*ptx, target, message.context, client.memory);
-  if (!loaded) return reply_error(client, id, loaded.error());
+  if (!loaded) return reply_status(client, id, loaded.error());
+  if (!charge_module(client, *loaded)) {
+    unload_module(*loaded, client.memory);
+    return reply_text(client, id, CUDA_ERROR_OUT_OF_MEMORY, "no device memory for the module");
+  }
   loaded->id = next_module_++;
   const UniqueFd description = memfd_with(module_json(*loaded));
   if (!description.valid()) {
@@ -266,6 +227,13 @@ std::string MessageHandler::module_load(Client& client, Packet& packet) {
   const uint64_t module = loaded->id;
   client.modules[module] = std::make_shared<LoadedModule>(std::move(*loaded));
   return reply(client, id, CUDA_SUCCESS, {.value = module, .fd = description.get()});
+}
+
+bool MessageHandler::charge_module(const Client& client, LoadedModule& module) {
+  if (client.module_bytes == 0) return true;
+  DeviceMemory* device = client.memory.device_of(module.context);
+  module.overhead = Backing::on_device(*device, client.module_bytes);
+  return module.overhead != nullptr;
 }
 
 std::string MessageHandler::module_unload(Client& client, std::span<const uint8_t> bytes) {
@@ -293,9 +261,12 @@ std::string MessageHandler::stream_create(Client& client, std::span<const uint8_
     return "stream id or kind out of range";
   if (client.streams.contains(message.stream)) return "stream id is in use";
   const int32_t priority = std::clamp(message.priority, -5, 0);
-  const uint32_t stream =
-      engine_.add_stream(client.engine_client, message.context, kKinds[message.blocking], priority);
-  client.streams[message.stream] = {stream, message.context, priority, 0};
+  const DeviceMemory* memory = client.memory.device_of(message.context);
+  const uint32_t device = memory == nullptr ? 0 : memory->index();
+  Engine& engine = engines_[device];
+  const uint32_t stream = engine.add_stream(client.engine_clients[device], message.context,
+                                            kKinds[message.blocking], priority);
+  client.streams[message.stream] = {&engine, stream, message.context, priority, 0};
   return {};
 }
 
@@ -304,7 +275,7 @@ std::string MessageHandler::stream_destroy(Client& client, std::span<const uint8
   if (!parse(bytes, message)) return kWrongSize;
   const auto found = client.streams.find(message.stream);
   if (message.stream == 0 || found == client.streams.end()) return "stream to destroy is not known";
-  engine_.remove_stream(found->second.engine_stream);
+  found->second.engine->remove_stream(found->second.engine_stream);
   client.streams.erase(found);
   return {};
 }

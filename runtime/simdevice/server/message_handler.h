@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "runtime/simdevice/server/client.h"
 #include "runtime/simdevice/server/op_executor.h"
 #include "runtime/simdevice/server/packet_socket.h"
+#include "runtime/simdevice/server/share_registry.h"
 
 namespace gacer::simdevice {
 
@@ -21,11 +23,14 @@ inline constexpr uint64_t kContextBytes = 416ULL << 20;
 
 class MessageHandler {
  public:
-  MessageHandler(const DeviceModel& device, DeviceMemory& memory, Engine& engine,
-                 OpExecutor& executor, ModelClock& clock, Timeline& timeline)
+  // One memory and one engine a device.
+  MessageHandler(const DeviceModel& device, std::span<DeviceMemory> memory,
+                 std::deque<Engine>& engines, ShareRegistry& shares, OpExecutor& executor,
+                 ModelClock& clock, Timeline& timeline)
       : device_(device),
         memory_(memory),
-        engine_(engine),
+        engines_(engines),
+        shares_(shares),
         executor_(executor),
         clock_(clock),
         timeline_(timeline) {}
@@ -35,20 +40,32 @@ class MessageHandler {
 
  private:
   std::string dispatch(Client& client, SimType type, Packet& packet);
+  std::string mismatch(const HelloMsg& message) const;
   std::string hello(Client& client, std::span<const uint8_t> bytes);
   std::string context_create(Client& client, std::span<const uint8_t> bytes);
   std::string context_destroy(Client& client, std::span<const uint8_t> bytes);
-  std::string mem_alloc(Client& client, std::span<const uint8_t> bytes);
-  std::string mem_free(Client& client, std::span<const uint8_t> bytes);
-  std::string mem_info(Client& client, std::span<const uint8_t> bytes);
-  std::string host_map(Client& client, Packet& packet);
-  std::string host_unmap(Client& client, std::span<const uint8_t> bytes);
   std::string module_load(Client& client, Packet& packet);
+  static bool charge_module(const Client& client, LoadedModule& module);
   std::string module_unload(Client& client, std::span<const uint8_t> bytes);
   std::string mps_query(Client& client, std::span<const uint8_t> bytes);
   std::string stream_create(Client& client, std::span<const uint8_t> bytes);
   std::string stream_destroy(Client& client, std::span<const uint8_t> bytes);
   std::string event_destroy(Client& client, std::span<const uint8_t> bytes);
+
+  // memory_messages.cpp
+  std::string mem_alloc(Client& client, std::span<const uint8_t> bytes);
+  std::string mem_free(Client& client, std::span<const uint8_t> bytes);
+  std::string mem_info(Client& client, std::span<const uint8_t> bytes);
+  std::string host_map(Client& client, Packet& packet);
+  std::string host_unmap(Client& client, std::span<const uint8_t> bytes);
+  std::string peer_access(Client& client, std::span<const uint8_t> bytes);
+  std::string physical_create(Client& client, Packet& packet);
+  std::string physical_release(Client& client, std::span<const uint8_t> bytes);
+  std::string physical_map(Client& client, std::span<const uint8_t> bytes);
+  std::string physical_unmap(Client& client, std::span<const uint8_t> bytes);
+  std::string physical_access(Client& client, std::span<const uint8_t> bytes);
+  std::string physical_export(Client& client, std::span<const uint8_t> bytes);
+  std::string physical_import(Client& client, Packet& packet);
 
   // stream_messages.cpp
   std::string dispatch_op(Client& client, SimType type, std::span<const uint8_t> bytes);
@@ -57,19 +74,21 @@ class MessageHandler {
   std::string op_memset(Client& client, std::span<const uint8_t> bytes);
   std::string op_event_record(Client& client, std::span<const uint8_t> bytes);
   std::string op_event_wait(Client& client, std::span<const uint8_t> bytes);
+  std::string wait_for(Client& client, const OpHeader& op, const EngineOp& awaited);
   std::string op_host_function(Client& client, std::span<const uint8_t> bytes);
   std::string host_function_done(Client& client, std::span<const uint8_t> bytes);
   std::string op_value(Client& client, std::span<const uint8_t> bytes, bool wait);
   std::string op_nop(Client& client, std::span<const uint8_t> bytes);
   std::string submit(Client& client, const OpHeader& op, OpSpec spec, Payload payload,
-                     OpId* id = nullptr);
+                     EngineOp* submitted = nullptr);
   const char* why_not_launch(const Client& client, const KernelOp& op) const;
 
-  void ensure_legacy_stream(Client& client);
+  void place_stream_zero(Client& client, uint32_t device);
 
   const DeviceModel& device_;
-  DeviceMemory& memory_;
-  Engine& engine_;
+  std::span<DeviceMemory> memory_;
+  std::deque<Engine>& engines_;
+  ShareRegistry& shares_;
   OpExecutor& executor_;
   ModelClock& clock_;
   Timeline& timeline_;

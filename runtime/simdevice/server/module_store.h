@@ -21,6 +21,7 @@ struct LoadedModule {
   uint64_t content_hash = 0;  // of the PTX text: equal modules of different clients cost the same
   std::shared_ptr<Program> program;
   std::vector<uint64_t> global_addresses;  // allocations of the client
+  std::shared_ptr<Backing> overhead;       // what SIMGPU_MODULE_MEM asks for
 };
 
 // Compiles and places the globals. Error::code: CUresult; the message is the compiler's line.

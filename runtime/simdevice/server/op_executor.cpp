@@ -78,8 +78,11 @@ StartResult OpExecutor::op_started(const Op& op, uint64_t now_ns) {
           [&](const WriteValuePayload& write) {
             return start_effect(client, run_write_value(write.op, client.memory));
           },
-          [&](const WaitValuePayload& wait) { return start_wait(client, op, wait); },
-          [&](const HostFunctionOp& function) { return start_host_function(client, op, function); },
+          [&](const WaitValuePayload& wait) { return start_wait(pending, op, wait); },
+          [&](const RemoteWaitPayload& wait) { return start_remote_wait(pending, op, wait); },
+          [&](const HostFunctionOp& function) {
+            return start_host_function(pending, op, function);
+          },
       },
       pending.payload);
 }
@@ -112,7 +115,8 @@ StartResult OpExecutor::start_effect(Client& client, const std::string& failure)
   return skipped();
 }
 
-StartResult OpExecutor::start_wait(Client& client, const Op& op, const WaitValuePayload& wait) {
+StartResult OpExecutor::start_wait(PendingOp& pending, const Op& op, const WaitValuePayload& wait) {
+  Client& client = *pending.client;
   switch (test_wait_value(wait.op, client.memory)) {
     case WaitState::kMet:
       return skipped();
@@ -121,13 +125,22 @@ StartResult OpExecutor::start_wait(Client& client, const Op& op, const WaitValue
     case WaitState::kNotYet:
       break;
   }
-  waits_.push_back({&client, op.id, wait.op});
+  waits_.push_back({&client, {pending.engine, op.id}, wait.op});
   ++client.externals;
   return {};
 }
 
-StartResult OpExecutor::start_host_function(Client& client, const Op& op,
+StartResult OpExecutor::start_remote_wait(PendingOp& pending, const Op& op,
+                                          const RemoteWaitPayload& wait) {
+  if (!wait.op.pending()) return skipped();
+  waits_.push_back({pending.client, {pending.engine, op.id}, wait.op});
+  ++pending.client->externals;
+  return {};
+}
+
+StartResult OpExecutor::start_host_function(PendingOp& pending, const Op& op,
                                             const HostFunctionOp& function) {
+  Client& client = *pending.client;
   HostFunctionOp message = function;
   message.op.header.type = static_cast<uint16_t>(SimType::kRunHostFunction);
   const auto* bytes = reinterpret_cast<const uint8_t*>(&message);
@@ -135,18 +148,23 @@ StartResult OpExecutor::start_host_function(Client& client, const Op& op,
     fail(client, CUDA_ERROR_LAUNCH_FAILED, "host function: the client does not read its socket");
     return skipped();
   }
-  client.host_functions[function.token] = op.id;
+  client.host_functions[function.token] = {pending.engine, op.id};
   ++client.externals;
   return {};
 }
 
-void OpExecutor::poll_waits(Engine& engine, uint64_t now_ns) {
+bool OpExecutor::over(const Wait& wait) {
+  if (wait.client->sticky_error != 0) return true;
+  if (const auto* op = std::get_if<EngineOp>(&wait.until)) return !op->pending();
+  const ValueOp& value = std::get<ValueOp>(wait.until);
+  return test_wait_value(value, wait.client->memory) != WaitState::kNotYet;
+}
+
+void OpExecutor::poll_waits(uint64_t now_ns) {
   std::erase_if(waits_, [&](const Wait& wait) {
-    const bool over = wait.client->sticky_error != 0 ||
-                      test_wait_value(wait.value, wait.client->memory) != WaitState::kNotYet;
-    if (!over) return false;
+    if (!over(wait)) return false;
     --wait.client->externals;
-    engine.finish_external(wait.op, now_ns);
+    wait.op.engine->finish_external(wait.op.id, now_ns);
     return true;
   });
 }
@@ -179,7 +197,7 @@ void OpExecutor::op_ended(const Op& op, uint64_t start_ns, uint64_t end_ns) {
 
 void OpExecutor::record_span(const Op& op, const PendingOp& pending, uint64_t start_ns,
                              uint64_t end_ns) {
-  const uint32_t client = pending.client->engine_client;
+  const uint32_t client = pending.client->id();
   if (const auto* kernel = std::get_if<KernelPayload>(&pending.payload)) {
     const auto& kernels = kernel->module->program->kernels();
     timeline_.add_span(client, pending.stream, kernels[kernel->op.kernel].name, start_ns, end_ns);

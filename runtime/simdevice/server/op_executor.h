@@ -23,8 +23,9 @@ class OpExecutor final : public EngineHost {
   void op_ended(const Op& op, uint64_t start_ns, uint64_t end_ns) override;
 
   PendingOps& pending() { return pending_; }
-  // Value waits that are not met yet, and what ends them. To be polled by the owner of the engine.
-  void poll_waits(Engine& engine, uint64_t now_ns);
+  // Waits for values or for other devices that are not met yet, and what ends them. To be polled by
+  // the owner of the engines.
+  void poll_waits(uint64_t now_ns);
   bool has_waits() const { return !waits_.empty(); }
   void forget_client(const Client& client);
   // Sets the sticky error of the client, once, and logs it.
@@ -33,8 +34,9 @@ class OpExecutor final : public EngineHost {
  private:
   StartResult start_kernel(Client& client, const KernelPayload& kernel, uint64_t now_ns);
   StartResult start_effect(Client& client, const std::string& failure);
-  StartResult start_wait(Client& client, const Op& op, const WaitValuePayload& wait);
-  StartResult start_host_function(Client& client, const Op& op, const HostFunctionOp& function);
+  StartResult start_wait(PendingOp& pending, const Op& op, const WaitValuePayload& wait);
+  StartResult start_remote_wait(PendingOp& pending, const Op& op, const RemoteWaitPayload& wait);
+  StartResult start_host_function(PendingOp& pending, const Op& op, const HostFunctionOp& function);
   void record_span(const Op& op, const PendingOp& pending, uint64_t start_ns, uint64_t end_ns);
 
   KernelRunner& kernels_;
@@ -43,9 +45,10 @@ class OpExecutor final : public EngineHost {
   PendingOps pending_;
   struct Wait {
     Client* client;
-    OpId op;
-    ValueOp value;
+    EngineOp op;
+    std::variant<ValueOp, EngineOp> until;
   };
+  static bool over(const Wait& wait);
   std::vector<Wait> waits_;
 };
 

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "runtime/simdevice/sim_messages.h"
+
 namespace gacer::simdevice {
 namespace {
 
@@ -51,11 +53,20 @@ Status set_device(ServerOptions& options, std::string_view value) {
   return {};
 }
 
+Status set_devices(ServerOptions& options, std::string_view value) {
+  if (!parse_number(value, options.devices) || options.devices == 0 ||
+      options.devices > kMaxDevices)
+    return bad("--devices", value, "a number from 1 to 8");
+  return {};
+}
+
 Status set_option(ServerOptions& options, std::string_view name, std::string_view value) {
   if (name == "--socket") {
     options.socket_path = value;
   } else if (name == "--device") {
     return set_device(options, value);
+  } else if (name == "--devices") {
+    return set_devices(options, value);
   } else if (name == "--time-scale") {
     return set_time_scale(options, value);
   } else if (name == "--exec") {

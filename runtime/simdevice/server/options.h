@@ -14,6 +14,7 @@ namespace gacer::simdevice {
 struct ServerOptions {
   std::string socket_path;
   const DeviceModel* device = nullptr;
+  uint32_t devices = 1;
   double time_scale = 1.0;
   ExecMode exec = ExecMode::kFull;
   unsigned threads = 0;                   // 0: one per core
@@ -24,8 +25,9 @@ struct ServerOptions {
 };
 
 inline constexpr const char* kServerUsage =
-    "usage: simgpu-server --socket PATH [--device KEY] [--time-scale X] [--exec full|sample|none]\n"
-    "                     [--timeline FILE] [--threads N] [--block-budget N]\n"
+    "usage: simgpu-server --socket PATH [--device KEY] [--devices N] [--time-scale X]\n"
+    "                     [--exec full|sample|none] [--timeline FILE] [--threads N] "
+    "[--block-budget N]\n"
     "                     [--linger-s SECONDS] [--foreground]\n";
 
 // `arguments` without the program name. The error is one line.

@@ -45,36 +45,51 @@ unsigned thread_count(const ServerOptions& options) {
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
+Result<std::vector<DeviceMemory>> make_memory(const ServerOptions& options) {
+  std::vector<DeviceMemory> all;
+  for (uint32_t i = 0; i < options.devices; ++i) {
+    auto memory = DeviceMemory::create(options.device->spec.memory_bytes, i);
+    if (!memory) return memory.error();
+    all.push_back(std::move(*memory));
+  }
+  return all;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::create(const ServerOptions& options) {
   auto listener = Listener::open(options.socket_path);
   if (!listener) return listener.error();
-  auto memory = DeviceMemory::create(options.device->spec.memory_bytes);
+  auto memory = make_memory(options);
   if (!memory) return memory.error();
+  auto shares = ShareRegistry::create();
+  if (!shares) return shares.error();
   UniqueFd signals = open_signals();
   UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.valid() || !signals.valid())
     return Error{errno, std::string("cannot make epoll or signalfd: ") + std::strerror(errno)};
-  return std::unique_ptr<Server>(new Server(options, std::move(*memory), std::move(*listener),
-                                            std::move(epoll), std::move(signals)));
+  return std::unique_ptr<Server>(new Server(options, std::move(*memory), std::move(*shares),
+                                            std::move(*listener), std::move(epoll),
+                                            std::move(signals)));
 }
 
-Server::Server(const ServerOptions& options, DeviceMemory memory, Listener listener, UniqueFd epoll,
-               UniqueFd signals)
+Server::Server(const ServerOptions& options, std::vector<DeviceMemory> memory, ShareRegistry shares,
+               Listener listener, UniqueFd epoll, UniqueFd signals)
     : options_(options),
       clock_(real_clock_, options.time_scale),
       memory_(std::move(memory)),
+      shares_(std::move(shares)),
       timeline_(options.timeline_path),
       runner_(*options.device, options.exec, thread_count(options), options.block_budget),
       executor_(runner_, clock_, timeline_),
-      engine_(*options.device, executor_),
-      handler_(*options.device, memory_, engine_, executor_, clock_, timeline_),
+      handler_(*options.device, memory_, engines_, shares_, executor_, clock_, timeline_),
       listener_(std::move(listener)),
       epoll_(std::move(epoll)),
       signals_(std::move(signals)),
       idle_since_ns_(real_clock_.now_ns()) {
+  for (uint32_t i = 0; i < options.devices; ++i) engines_.emplace_back(*options.device, executor_);
   watch(epoll_.get(), listener_.fd(), EPOLL_CTL_ADD, EPOLLIN);
+  watch(epoll_.get(), shares_.fd(), EPOLL_CTL_ADD, EPOLLIN);
   watch(epoll_.get(), signals_.get(), EPOLL_CTL_ADD, EPOLLIN);
 }
 
@@ -91,8 +106,21 @@ int Server::run() {
   return 0;
 }
 
+uint64_t Server::next_event_ns() const {
+  uint64_t next = UINT64_MAX;
+  for (const Engine& engine : engines_) next = std::min(next, engine.next_event_ns());
+  return next;
+}
+
+size_t Server::pending_ops(const Client& client) const {
+  size_t pending = 0;
+  for (size_t i = 0; i < client.engine_clients.size(); ++i)
+    pending += engines_[i].pending_ops(client.engine_clients[i]);
+  return pending;
+}
+
 uint64_t Server::sleep_ns() const {
-  uint64_t sleep = clock_.real_ns_until(engine_.next_event_ns());
+  uint64_t sleep = clock_.real_ns_until(next_event_ns());
   if (executor_.has_waits()) sleep = std::min(sleep, kWaitPollNs);
   if (clients_.empty()) sleep = std::min(sleep, kIdleTickNs);
   return sleep;
@@ -111,6 +139,7 @@ void Server::wait_for_work() {
 void Server::handle_ready(int fd, uint32_t events) {
   if (fd == listener_.fd()) return accept_clients();
   if (fd == signals_.get()) return handle_signal();
+  if (fd == shares_.fd()) return shares_.collect();
   const auto client = clients_.find(fd);
   if (client == clients_.end()) return;
   if (client->second->paused) {
@@ -175,8 +204,7 @@ void Server::read_client(Client& client) {
       doomed_.push_back(fd);
       return;
     }
-    if (engine_.pending_ops(client.engine_client) > kSimMaxPendingOps && client.externals == 0)
-      return;
+    if (pending_ops(client) > kSimMaxPendingOps && client.externals == 0) return;
   }
 }
 
@@ -186,7 +214,8 @@ void Server::drop_doomed() {
     if (found == clients_.end()) continue;
     Client& client = *found->second;
     const ClockPause pause(clock_);
-    engine_.remove_client(client.engine_client, clock_.now_ns());
+    for (size_t i = 0; i < client.engine_clients.size(); ++i)
+      engines_[i].remove_client(client.engine_clients[i], clock_.now_ns());
     executor_.forget_client(client);
     watch(epoll_.get(), fd, EPOLL_CTL_DEL, 0);
     clients_.erase(found);
@@ -201,7 +230,7 @@ void Server::drop_doomed() {
 
 void Server::pause_or_resume_reading() {
   for (auto& [fd, client] : clients_) {
-    const size_t pending = engine_.pending_ops(client->engine_client);
+    const size_t pending = pending_ops(*client);
     const bool full = client->externals == 0 &&
                       pending > (client->paused ? kSimMaxPendingOps / 2 : kSimMaxPendingOps);
     if (full == client->paused) continue;
@@ -210,11 +239,15 @@ void Server::pause_or_resume_reading() {
   }
 }
 
+void Server::advance_engines() {
+  for (Engine& engine : engines_) engine.advance_to(clock_.now_ns());
+}
+
 void Server::advance() {
-  engine_.advance_to(clock_.now_ns());
+  advance_engines();
   if (executor_.has_waits()) {
-    executor_.poll_waits(engine_, clock_.now_ns());
-    engine_.advance_to(clock_.now_ns());
+    executor_.poll_waits(clock_.now_ns());
+    advance_engines();
   }
   const uint64_t now_ns = clock_.now_ns();
   for (auto& [fd, client] : clients_) client->page.set_device_ns(now_ns);
@@ -224,9 +257,13 @@ void Server::advance() {
 void Server::sample_shares() {
   const uint64_t now_ns = clock_.now_ns();
   next_sample_ns_ = now_ns + kSampleEveryNs;
-  for (auto& [fd, client] : clients_)
-    if (client->engine_client != 0)
-      timeline_.add_share(client->engine_client, now_ns, engine_.sm_share(client->engine_client));
+  for (auto& [fd, client] : clients_) {
+    if (!client->known()) continue;
+    double share = 0;
+    for (size_t i = 0; i < engines_.size(); ++i)
+      share += engines_[i].sm_share(client->engine_clients[i]);
+    timeline_.add_share(client->id(), now_ns, share / static_cast<double>(engines_.size()));
+  }
 }
 
 void Server::write_timeline() {

@@ -3,6 +3,7 @@
 // for the block pool.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -29,8 +30,8 @@ class Server {
   int run();
 
  private:
-  Server(const ServerOptions& options, DeviceMemory memory, Listener listener, UniqueFd epoll,
-         UniqueFd signals);
+  Server(const ServerOptions& options, std::vector<DeviceMemory> memory, ShareRegistry shares,
+         Listener listener, UniqueFd epoll, UniqueFd signals);
   void wait_for_work();
   uint64_t sleep_ns() const;
   void handle_ready(int fd, uint32_t events);
@@ -42,6 +43,9 @@ class Server {
   void drop_doomed();
   void pause_or_resume_reading();
   void advance();
+  void advance_engines();
+  uint64_t next_event_ns() const;
+  size_t pending_ops(const Client& client) const;
   void sample_shares();
   void write_timeline();
   bool linger_over();
@@ -50,11 +54,12 @@ class Server {
   ServerOptions options_;
   SteadyClock real_clock_;
   ModelClock clock_;
-  DeviceMemory memory_;
+  std::vector<DeviceMemory> memory_;  // by device, as engines_
+  ShareRegistry shares_;
   Timeline timeline_;
   KernelRunner runner_;
   OpExecutor executor_;
-  Engine engine_;
+  std::deque<Engine> engines_;
   MessageHandler handler_;
   Listener listener_;
   UniqueFd epoll_;

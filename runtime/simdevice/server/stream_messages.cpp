@@ -62,16 +62,17 @@ std::string MessageHandler::dispatch_op(Client& client, SimType type,
 }
 
 std::string MessageHandler::submit(Client& client, const OpHeader& op, OpSpec spec, Payload payload,
-                                   OpId* id) {
+                                   EngineOp* submitted) {
   const auto stream = client.streams.find(op.stream);
   if (stream == client.streams.end())
     return "operation on stream " + std::to_string(op.stream) + ", which does not exist";
   if (op.seq <= stream->second.last_seq) return "sequence numbers of a stream must increase";
   stream->second.last_seq = op.seq;
+  Engine& engine = *stream->second.engine;
   spec.stream = stream->second.engine_stream;
-  spec.cookie = executor_.pending().add({&client, op.stream, op.seq, std::move(payload)});
-  const OpId submitted = engine_.submit(spec, clock_.now_ns());
-  if (id != nullptr) *id = submitted;
+  spec.cookie = executor_.pending().add({&client, &engine, op.stream, op.seq, std::move(payload)});
+  const OpId id = engine.submit(spec, clock_.now_ns());
+  if (submitted != nullptr) *submitted = {&engine, id};
   return {};
 }
 
@@ -125,6 +126,10 @@ std::string MessageHandler::op_copy(Client& client, std::span<const uint8_t> byt
   const auto size = copy_bytes(op);
   if (!size || op.kind < 1 || op.kind > 4) return "copy with an impossible shape";
   OpSpec spec = spec_of(engine_kind(op.kind));
+  // Between devices the bytes cross the bus.
+  if (spec.kind == OpKind::kCopyOnDevice &&
+      client.memory.location(op.dst) != client.memory.location(op.src))
+    spec.kind = OpKind::kCopyToHost;
   spec.bytes = *size;
   spec.pinned = op.pinned != 0;
   return submit(client, op.op, spec, op);
@@ -144,12 +149,12 @@ std::string MessageHandler::op_event_record(Client& client, std::span<const uint
   EventOp op;
   if (!parse(bytes, op)) return kWrongSize;
   if (op.event >= kSimEvents) return "event id out of range";
-  OpId record = 0;
+  EngineOp record;
   std::string problem =
       submit(client, op.op, spec_of(OpKind::kInstant), RecordPayload{op}, &record);
   EventSlot& slot = client.events[op.event];
-  std::erase_if(slot, [this](const auto& known) { return !engine_.is_pending(known.second); });
-  slot.emplace_back(op.generation, record);
+  std::erase_if(slot, [](const auto& known) { return !known.second.pending(); });
+  if (problem.empty()) slot.emplace_back(op.generation, record);
   return problem;
 }
 
@@ -157,12 +162,22 @@ std::string MessageHandler::op_event_wait(Client& client, std::span<const uint8_
   EventOp op;
   if (!parse(bytes, op)) return kWrongSize;
   if (op.event >= kSimEvents) return "event id out of range";
-  OpSpec spec = spec_of(OpKind::kInstant);
   // A record that is not pending any more, or never was, holds nobody up.
+  EngineOp awaited;
   if (const auto slot = client.events.find(op.event); slot != client.events.end())
     for (const auto& [generation, record] : slot->second)
-      if (generation == op.generation) spec.wait_for = record;
-  return submit(client, op.op, spec, std::monostate{});
+      if (generation == op.generation) awaited = record;
+  return wait_for(client, op.op, awaited);
+}
+
+std::string MessageHandler::wait_for(Client& client, const OpHeader& op, const EngineOp& awaited) {
+  const auto stream = client.streams.find(op.stream);
+  const bool elsewhere = awaited.engine != nullptr && stream != client.streams.end() &&
+                         stream->second.engine != awaited.engine;
+  if (elsewhere) return submit(client, op, spec_of(OpKind::kExternal), RemoteWaitPayload{awaited});
+  OpSpec spec = spec_of(OpKind::kInstant);
+  spec.wait_for = awaited.id;
+  return submit(client, op, spec, std::monostate{});
 }
 
 std::string MessageHandler::op_host_function(Client& client, std::span<const uint8_t> bytes) {
@@ -176,8 +191,7 @@ std::string MessageHandler::host_function_done(Client& client, std::span<const u
   if (!parse(bytes, op)) return kWrongSize;
   const auto running = client.host_functions.find(op.token);
   if (running == client.host_functions.end()) return "host function that is done was not running";
-  const uint64_t now_ns = clock_.now_ns();
-  engine_.finish_external(running->second, now_ns);
+  running->second.engine->finish_external(running->second.id, clock_.now_ns());
   client.host_functions.erase(running);
   --client.externals;
   return {};

@@ -14,31 +14,11 @@
 #include <functional>
 #include <thread>
 
+#include "tests/integration/simdriver/child.h"
 #include "tests/integration/simdriver/sim_fixture.h"
 
 namespace gacer::simdriver {
 namespace {
-
-constexpr auto kGenerousLimit = std::chrono::seconds(60);
-
-// Runs `body` in a forked child (made before this process has touched the driver); its exit code,
-// or -signal.
-class Child {
- public:
-  explicit Child(const std::function<int()>& body) : pid_(fork()) {
-    if (pid_ == 0) _exit(body());
-  }
-  int wait() {
-    int status = 0;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-  pid_t pid() const { return pid_; }
-
- private:
-  pid_t pid_;
-};
 
 // Everything a small program does; the number of the first step that failed, 0 for none.
 int vector_work(int rounds) {
@@ -63,17 +43,6 @@ int vector_work(int rounds) {
   return 0;
 }
 
-// A pipe through which a child says that it has got somewhere.
-struct Signal {
-  int ends[2];
-  Signal() { EXPECT_EQ(pipe(ends), 0); }
-  void raise() { EXPECT_EQ(write(ends[1], "x", 1), 1); }
-  void await() {
-    char byte = 0;
-    EXPECT_EQ(read(ends[0], &byte, 1), 1);
-  }
-};
-
 pid_t server_pid() {
   const std::string path = std::string(getenv("SIMGPU_DIR")) + "/device.sock";
   sockaddr_un address{};
@@ -86,15 +55,6 @@ pid_t server_pid() {
                      getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
   close(fd);
   return there ? peer.pid : 0;
-}
-
-bool wait_until(const std::function<bool()>& condition) {
-  const auto limit = std::chrono::steady_clock::now() + kGenerousLimit;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > limit) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
 }
 
 TEST(Processes, ManyStartingAtOnceShareOneServer) {

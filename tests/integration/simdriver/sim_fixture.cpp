@@ -20,8 +20,9 @@ void enter_sim_folder() {
   setenv("SIMGPU_SERVER", SIMGPU_SERVER_PATH, 1);
   setenv("SIMGPU_DEVICE", "A100", 1);
   setenv("CUDA_MPS_PIPE_DIRECTORY", folder.c_str(), 1);
-  for (const char* name_to_clear :
-       {"SIMGPU_EXEC", "SIMGPU_TIME_SCALE", "SIMGPU_TIMELINE", "CUDA_VISIBLE_DEVICES"})
+  for (const char* name_to_clear : {"SIMGPU_EXEC", "SIMGPU_TIME_SCALE", "SIMGPU_TIMELINE",
+                                    "CUDA_VISIBLE_DEVICES", "SIMGPU_DEVICES", "SIMGPU_CONTEXT_MEM",
+                                    "SIMGPU_MODULE_MEM", "SIMGPU_OOM_AT", "SIMGPU_POOL_BLOCK"})
     unsetenv(name_to_clear);
 }
 

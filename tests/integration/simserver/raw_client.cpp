@@ -177,7 +177,7 @@ ReplyMsg RawClient::free(uint64_t address) {
 }
 
 ReplyMsg RawClient::mem_info() {
-  SimHeader message{};
+  MemAllocMsg message{};
   return ask(message, SimType::kMemInfo);
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/simdevice/server/device_memory.h"
 #include "runtime/simdevice/server/json_text.h"
 #include "runtime/simdevice/server/model_clock.h"
+#include "runtime/simdevice/server/share_registry.h"
 #include "runtime/simdevice/server/timeline.h"
 #include "runtime/simdevice/sim_messages.h"
 
@@ -69,8 +70,21 @@ TEST(DeviceMemory, ChargesCountAgainstAllocations) {
 
 class Memory : public ::testing::Test {
  protected:
-  DeviceMemory device_ = std::move(DeviceMemory::create(16 * kMiB)).value();
-  ClientMemory client_{device_, ::getpid()};
+  void SetUp() override {
+    for (uint32_t context : {0U, 1U}) ASSERT_TRUE(client_.add_context(context, 0, 0).ok());
+    ASSERT_TRUE(client_.add_context(2, 1, 0).ok());
+  }
+  std::shared_ptr<Backing> backing(uint64_t bytes) { return Backing::on_device(device_, bytes); }
+
+  static std::vector<DeviceMemory> two_devices() {
+    std::vector<DeviceMemory> all;
+    for (const uint32_t index : {0U, 1U})
+      all.push_back(std::move(DeviceMemory::create(16 * kMiB, index)).value());
+    return all;
+  }
+  std::vector<DeviceMemory> devices_ = two_devices();
+  DeviceMemory& device_ = devices_[0];
+  ClientMemory client_{devices_, ::getpid()};
 };
 
 TEST_F(Memory, AContextSeesItsOwnAllocationsOnly) {
@@ -84,6 +98,106 @@ TEST_F(Memory, AContextSeesItsOwnAllocationsOnly) {
   client_.free(mine);
   hint = nullptr;
   EXPECT_EQ(client_.space(0).find(mine, 4, hint), nullptr);
+}
+
+TEST_F(Memory, DevicesHaveAddressesAndRoomOfTheirOwn) {
+  const uint64_t here = *client_.allocate(0, kMiB);
+  const uint64_t there = *client_.allocate(2, kMiB);
+  EXPECT_EQ(here, kDeviceBase);
+  EXPECT_EQ(there, kDeviceBase + kDeviceSpan);
+  EXPECT_EQ(devices_[0].free_bytes(), 15 * kMiB);
+  EXPECT_EQ(devices_[1].free_bytes(), 15 * kMiB);
+  EXPECT_EQ(client_.location(here), 0U);
+  EXPECT_EQ(client_.location(there), 1U);
+  EXPECT_FALSE(client_.allocate(7, kMiB).has_value());
+  EXPECT_FALSE(client_.add_context(3, 2, 0).ok());
+}
+
+TEST_F(Memory, AContextSeesItsPeersOnlyWhilePeerAccessIsOn) {
+  const uint64_t there = *client_.allocate(2, 1000);
+  const auto seen = [&] {
+    const MemoryRegion* hint = nullptr;
+    return client_.space(0).find(there, 4, hint) != nullptr;
+  };
+  EXPECT_FALSE(seen());
+  EXPECT_TRUE(client_.set_peer(0, 2, true).ok());
+  EXPECT_TRUE(seen());
+  EXPECT_TRUE(client_.set_peer(0, 2, false).ok());
+  EXPECT_FALSE(seen());
+  EXPECT_FALSE(client_.set_peer(0, 0, true).ok());
+  EXPECT_FALSE(client_.set_peer(0, 9, true).ok());
+}
+
+TEST_F(Memory, MappingsAreCheckedAndNeedAccess) {
+  constexpr uint64_t kPart = kPhysicalGranularity;
+  const auto memory = backing(2 * kPart);
+  EXPECT_FALSE(client_.map(kDeviceBase, kPart, memory, 0).ok());
+  EXPECT_FALSE(client_.map(kVirtualBase + 4096, kPart, memory, 0).ok());
+  EXPECT_FALSE(client_.map(kVirtualBase, 3 * kPart, memory, 0).ok());
+  EXPECT_FALSE(client_.map(kVirtualBase, kPart, memory, 2 * kPart).ok());
+  EXPECT_FALSE(client_.map(kVirtualEnd - kPart, 2 * kPart, memory, 0).ok());
+  ASSERT_TRUE(client_.map(kVirtualBase, 2 * kPart, memory, 0).ok());
+  EXPECT_FALSE(client_.map(kVirtualBase + kPart, kPart, memory, 0).ok());
+  EXPECT_EQ(client_.resolve(kVirtualBase, 4), nullptr);  // nobody may touch it yet
+  EXPECT_FALSE(client_.set_access(kVirtualBase, kPart, 0, true).ok());
+  EXPECT_FALSE(client_.set_access(kVirtualBase, 2 * kPart, 5, true).ok());
+  ASSERT_TRUE(client_.set_access(kVirtualBase, 2 * kPart, 0, true).ok());
+  EXPECT_EQ(client_.resolve(kVirtualBase + 8, 4), memory->host() + 8);
+  const MemoryRegion* hint = nullptr;
+  EXPECT_NE(client_.space(1).find(kVirtualBase, 4, hint), nullptr);
+  hint = nullptr;
+  EXPECT_EQ(client_.space(2).find(kVirtualBase, 4, hint), nullptr);  // another device
+  EXPECT_FALSE(client_.free(kVirtualBase));
+  EXPECT_FALSE(client_.unmap(kVirtualBase, kPart).ok());
+  EXPECT_TRUE(client_.unmap(kVirtualBase, 2 * kPart).ok());
+  EXPECT_FALSE(client_.unmap(kVirtualBase, 2 * kPart).ok());
+}
+
+TEST_F(Memory, CopiesRunAcrossAdjoiningMappings) {
+  constexpr uint64_t kPart = kPhysicalGranularity;
+  const auto second = backing(kPart);
+  const auto first = backing(kPart);
+  ASSERT_TRUE(client_.map(kVirtualBase, kPart, first, 0).ok());
+  ASSERT_TRUE(client_.map(kVirtualBase + kPart, kPart, second, 0).ok());
+  ASSERT_TRUE(client_.set_access(kVirtualBase, 2 * kPart, 0, true).ok());
+  const uint64_t edge = kVirtualBase + kPart - 4;
+  EXPECT_EQ(client_.bytes_from(edge), kPart + 4);
+  EXPECT_TRUE(client_.write(edge, "abcdefgh", 8));
+  EXPECT_EQ(std::string(reinterpret_cast<char*>(first->host() + kPart - 4), 4), "abcd");
+  EXPECT_EQ(std::string(reinterpret_cast<char*>(second->host()), 4), "efgh");
+  char back[8];
+  EXPECT_TRUE(client_.read(edge, back, 8));
+  EXPECT_EQ(std::string(back, 8), "abcdefgh");
+  EXPECT_FALSE(client_.read(kVirtualBase + 2 * kPart - 4, back, 8));
+}
+
+TEST_F(Memory, PhysicalMemoryLivesAsLongAsAnythingRefersToIt) {
+  auto shares = ShareRegistry::create();
+  ASSERT_TRUE(shares.ok());
+  auto memory = backing(kPhysicalGranularity);
+  UniqueFd descriptor = shares->share(memory);
+  ASSERT_TRUE(descriptor.valid());
+  ASSERT_TRUE(client_.map(kVirtualBase, kPhysicalGranularity, memory, 0).ok());
+  memory.reset();
+  EXPECT_TRUE(client_.unmap(kVirtualBase, kPhysicalGranularity).ok());
+  EXPECT_EQ(device_.free_bytes(), 14 * kMiB);
+  EXPECT_TRUE(std::holds_alternative<std::shared_ptr<Backing>>(shares->find(descriptor.get())));
+  shares->collect();
+  EXPECT_EQ(device_.free_bytes(), 14 * kMiB);
+  descriptor.reset();
+  shares->collect();
+  EXPECT_EQ(device_.free_bytes(), 16 * kMiB);
+}
+
+TEST(ShareRegistry, KnowsItsOwnDescriptorsOnly) {
+  auto shares = ShareRegistry::create();
+  ASSERT_TRUE(shares.ok());
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const UniqueFd reading(ends[0]), writing(ends[1]);
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(shares->find(writing.get())));
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(shares->find(-1)));
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(shares->find(0)));
 }
 
 TEST_F(Memory, HostMappingsMustNotOverlapTheDeviceOrEachOther) {

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/simdevice/driver/virtual_memory.h"
+
+namespace gacer::simdriver {
+namespace {
+
+uint64_t round_up(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+bool AddressRanges::is_free(uint64_t address, uint64_t bytes) const {
+  if (address < begin_ || address >= end_ || bytes > end_ - address) return false;
+  const auto after = reserved_.lower_bound(address);
+  if (after != reserved_.end() && after->first - address < bytes) return false;
+  if (after == reserved_.begin()) return true;
+  const auto before = std::prev(after);
+  return address - before->first >= before->second;
+}
+
+std::optional<uint64_t> AddressRanges::reserve(uint64_t bytes, uint64_t alignment, uint64_t hint) {
+  uint64_t place = hint;
+  if (hint == 0 || hint % alignment != 0 || !is_free(hint, bytes)) {
+    place = round_up(begin_, alignment);
+    for (const auto& [address, held] : reserved_) {
+      if (place < address && address - place >= bytes) break;
+      place = std::max(place, round_up(address + held, alignment));
+    }
+    if (!is_free(place, bytes)) return std::nullopt;
+  }
+  reserved_[place] = bytes;
+  return place;
+}
+
+bool AddressRanges::release(uint64_t address, uint64_t bytes) {
+  const auto found = reserved_.find(address);
+  if (found == reserved_.end() || found->second != bytes) return false;
+  reserved_.erase(found);
+  return true;
+}
+
+bool AddressRanges::holds(uint64_t address, uint64_t bytes) const {
+  auto after = reserved_.upper_bound(address);
+  if (after == reserved_.begin()) return false;
+  const auto& [base, held] = *std::prev(after);
+  const uint64_t offset = address - base;
+  return offset < held && bytes <= held - offset;
+}
+
+}  // namespace gacer::simdriver
