@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "interpose/sole_launcher.h"
 #include "interpose/stream_table.h"
 #include "runtime/abi/segment_layout.h"
 
@@ -30,13 +31,15 @@ struct Attachment {
   const abi::Board* board;  // NULL in tests without a daemon
   const int socket;         // -1 in tests without a daemon
   uint64_t socket_inode = 0;
-  uint64_t memory_told_bytes = 0;  // memory_in_use_bytes of its hello
+  uint64_t memory_told_bytes = 0;   // memory_in_use_bytes of its hello
+  uint32_t memory_told_device = 0;  // on this one
   StreamTable streams;
-  std::atomic<uint64_t> reserved_ns{0};  // let through, not yet submitted (see gate.h)
+  alignas(64) std::atomic<uint64_t> reserved_ns{0};  // let through, not yet submitted (see gate.h)
 
-  // 0: no thread has launched yet; kSeveralThreads: more than one has.
-  static constexpr uint64_t kSeveralThreads = UINT64_MAX;
-  std::atomic<uint64_t> launching_thread{0};
+  // Not beside reserved_ns, which several threads write.
+  alignas(64) SoleLauncher sole_launcher;
+  // alone_launches at which Session::check_daemon() is due; of the sole launcher.
+  std::atomic<uint64_t> next_alone_check{0};
 
   // Bumped whenever cost counting pauses, so that streams start over consistently.
   std::atomic<uint32_t> counting_epoch{1};

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/completion.h"
 
-#include <unistd.h>
-
 #include <bit>
 #include <cstddef>
 
+#include "interpose/capture_tracker.h"
 #include "interpose/driver.h"
 
 namespace gacer::interpose {
@@ -13,18 +12,11 @@ namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
-size_t registered_bytes() {
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const size_t words =
-      offsetof(abi::Segment, costs);  // nothing behind the stream slots is the GPU's business
-  return (words + page - 1) / page * page;
-}
-
 CompletionWay register_segment(Attachment& attachment) {
   const DriverTable& real = driver();
   constexpr unsigned flags = CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE;
   const CUresult registered =
-      real.cuMemHostRegister_v2(&attachment.segment, registered_bytes(), flags);
+      real.cuMemHostRegister_v2(&attachment.segment, gpu_visible_bytes(), flags);
   if (registered != CUDA_SUCCESS && registered != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
     return CompletionWay::kEvents;
   CUdeviceptr address = 0;
@@ -47,15 +39,17 @@ CompletionWay completion_way(Attachment& attachment) {
   return way;
 }
 
-bool write_by_stream(Attachment& attachment, const StreamState& state, int slot, uint64_t cost_ns) {
+bool write_by_stream(Attachment& attachment, StreamRef stream, int slot, uint64_t cost_ns) {
+  // Streams that share a word would write it in whatever order they finish.
+  if (slot == StreamTable::kSharedSlot) return false;
   if (completion_way(attachment) != CompletionWay::kStreamWrite) return false;
   const CUdeviceptr word = attachment.device_base.load(kRelaxed) + offsetof(abi::Segment, streams) +
                            static_cast<size_t>(slot) * sizeof(abi::StreamSlot) +
                            offsetof(abi::StreamSlot, completed_cost_ns);
   const DriverTable& real = driver();
-  auto* write = state.stream.null_is_per_thread ? real.cuStreamWriteValue64_v2_ptsz
-                                                : real.cuStreamWriteValue64_v2;
-  if (write(state.stream.handle, word, cost_ns, CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS)
+  auto* write =
+      stream.null_is_per_thread ? real.cuStreamWriteValue64_v2_ptsz : real.cuStreamWriteValue64_v2;
+  if (write(stream.handle, word, cost_ns, CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS)
     return true;
   attachment.way.store(CompletionWay::kEvents,
                        std::memory_order_release);  // pairs with completion_way()
@@ -63,7 +57,7 @@ bool write_by_stream(Attachment& attachment, const StreamState& state, int slot,
 }
 
 // Caller holds mark_lock.
-bool record_event(StreamState& state, uint64_t cost_ns) {
+bool record_event(StreamState& state, StreamRef stream, uint64_t cost_ns) {
   EventQueue& queue = state.events;
   if (queue.count == EventQueue::kCapacity) return false;
   EventQueue::Entry& entry = queue.entries[(queue.first + queue.count) % EventQueue::kCapacity];
@@ -71,8 +65,8 @@ bool record_event(StreamState& state, uint64_t cost_ns) {
   if (entry.event == nullptr &&
       real.cuEventCreate(&entry.event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
     return false;
-  auto* record = state.stream.null_is_per_thread ? real.cuEventRecord_ptsz : real.cuEventRecord;
-  if (record(entry.event, state.stream.handle) != CUDA_SUCCESS) return false;
+  auto* record = stream.null_is_per_thread ? real.cuEventRecord_ptsz : real.cuEventRecord;
+  if (record(entry.event, stream.handle) != CUDA_SUCCESS) return false;
   entry.cost_ns = cost_ns;
   ++queue.count;
   return true;
@@ -92,11 +86,12 @@ void poll_queue(StreamState& state, abi::StreamSlot& slot) {
 }
 
 // Caller holds mark_lock.
-bool issue_mark(Attachment& attachment, StreamState& state, int index, uint64_t cost_ns) {
-  if (write_by_stream(attachment, state, index, cost_ns)) return true;
+bool issue_mark(Attachment& attachment, StreamRef stream, int index, uint64_t cost_ns) {
+  if (write_by_stream(attachment, stream, index, cost_ns)) return true;
+  StreamState& state = attachment.streams.state(index);
   abi::StreamSlot& slot = attachment.streams.slot(index);
   poll_queue(state, slot);
-  if (record_event(state, cost_ns)) return true;
+  if (record_event(state, stream, cost_ns)) return true;
   // Events under way will be followed by a later mark. With none there is no way to learn of
   // completion.
   if (state.events.count > 0) return false;
@@ -124,35 +119,54 @@ void settle(StreamState& state, abi::StreamSlot& slot, bool with_events) {
   slot.completed_cost_ns.store(submitted, kRelaxed);
 }
 
+// Caller holds mark_lock.
+bool issue_mark_relaxed(Attachment& attachment, StreamRef stream, int index, uint64_t cost_ns) {
+  const RelaxedCapture relaxed;
+  return relaxed.allows() && issue_mark(attachment, stream, index, cost_ns);
+}
+
+// True: a mark is one stream-ordered call, which captures elsewhere do not forbid.
+bool marks_by_write(const Attachment& attachment, int index) {
+  return index != StreamTable::kSharedSlot &&
+         attachment.way.load(kRelaxed) == CompletionWay::kStreamWrite;
+}
+
 }  // namespace
 
-void mark_stream(Attachment& attachment, int index) {
+void mark_stream(Attachment& attachment, int index, StreamRef stream) {
   StreamState& state = attachment.streams.state(index);
   abi::StreamSlot& slot = attachment.streams.slot(index);
   if (!state.mark_lock.try_lock()) return;
+  if (index != StreamTable::kSharedSlot) stream = state.stream;
   const uint64_t submitted = slot.submitted_cost_ns.load(kRelaxed);
+  auto* const issue = marks_by_write(attachment, index) ? &issue_mark : &issue_mark_relaxed;
   if (submitted != slot.marked_cost_ns.load(kRelaxed) &&
-      issue_mark(attachment, state, index, submitted))
+      issue(attachment, stream, index, submitted))
     slot.marked_cost_ns.store(submitted, kRelaxed);
   state.mark_lock.unlock();
 }
 
+// On the shared slot every launch has its own event, if there was room; what had none follows here,
+// on a stream that is known.
 void mark_tail(Attachment& attachment, uint64_t key) {
   const int slot = attachment.streams.find(key);
-  if (slot != StreamTable::kNone && has_tail(attachment.streams.slot(slot)))
-    mark_stream(attachment, slot);
+  if (slot == StreamTable::kNone || !has_tail(attachment.streams.slot(slot))) return;
+  if (slot == StreamTable::kSharedSlot && is_default_stream_key(key)) return;
+  mark_stream(attachment, slot, {reinterpret_cast<CUstream>(key), false});
 }
 
 void mark_all_tails(Attachment& attachment, CUcontext context) {
   for (uint64_t left = attachment.streams.used(); left != 0; left &= left - 1) {
     const int slot = std::countr_zero(left);
-    if (context != nullptr && attachment.streams.state(slot).context != context) continue;
-    if (has_tail(attachment.streams.slot(slot))) mark_stream(attachment, slot);
+    if (context != nullptr && attachment.streams.state(slot).context.load(kRelaxed) != context)
+      continue;
+    if (slot == StreamTable::kSharedSlot || !has_tail(attachment.streams.slot(slot))) continue;
+    mark_stream(attachment, slot, {});
   }
 }
 
 void poll_events(Attachment& attachment) {
-  if (attachment.way.load(kRelaxed) != CompletionWay::kEvents) return;
+  if (!events_are_used(attachment)) return;
   for (uint64_t left = attachment.streams.used(); left != 0; left &= left - 1) {
     const int slot = std::countr_zero(left);
     StreamState& state = attachment.streams.state(slot);
@@ -168,7 +182,8 @@ void retire_stream(Attachment& attachment, uint64_t key) {
   mark_tail(attachment, key);
   // A stream write reaches the word by itself; events are ours to poll, and their stream is about
   // to go.
-  if (attachment.way.load(kRelaxed) != CompletionWay::kStreamWrite)
+  if (slot != StreamTable::kSharedSlot &&
+      attachment.way.load(kRelaxed) != CompletionWay::kStreamWrite)
     settle(attachment.streams.state(slot), attachment.streams.slot(slot), true);
   attachment.streams.drop(key);
 }
@@ -177,7 +192,9 @@ void abandon_streams(Attachment& attachment, CUcontext context) {
   for (uint64_t left = attachment.streams.used(); left != 0; left &= left - 1) {
     const int slot = std::countr_zero(left);
     StreamState& state = attachment.streams.state(slot);
-    if (context != nullptr && state.context != context) continue;
+    // The shared slot's streams may be of any context; what remains of it settles too.
+    const bool shared = slot == StreamTable::kSharedSlot;
+    if (context != nullptr && !shared && state.context.load(kRelaxed) != context) continue;
     // Their events went with the context.
     for (EventQueue::Entry& entry : state.events.entries) entry = {};
     settle(state, attachment.streams.slot(slot), false);

@@ -10,13 +10,19 @@
 namespace gacer::interpose {
 
 // Brings the newest mark of this slot up to what has been submitted. A thread that is already
-// marking the same stream makes this a no-op.
-void mark_stream(Attachment& attachment, int slot);
+// marking the same stream makes this a no-op. `stream`: on which the newest launch went; only the
+// shared slot needs it.
+void mark_stream(Attachment& attachment, int slot, StreamRef stream);
 
 // Marks what is unmarked: on one stream, on all streams of a context (NULL: of all contexts).
 void mark_tail(Attachment& attachment, uint64_t key);
 void mark_all_tails(Attachment& attachment, CUcontext context);
 
+// True: poll_events() has something to do.
+inline bool events_are_used(const Attachment& attachment) {
+  return attachment.way.load(std::memory_order_relaxed) == CompletionWay::kEvents ||
+         attachment.streams.sharing();
+}
 // Moves completed_cost_ns forward for events that have happened. Nothing to do with stream writes.
 void poll_events(Attachment& attachment);
 

@@ -28,34 +28,31 @@ bool is_never_held(const CUlaunchConfig& config) {
                                         bool per_thread) {
   LaunchRequest request{};
   request.kind = abi::LaunchKind::kGraph;
+  request.function = abi::CoveredFunction::k_cuGraphLaunch;
   request.stream = {stream, per_thread};
-  request.handle = reinterpret_cast<uint64_t>(exec);
-  return through_gate(request, [&] { return launch(exec, stream); });
+  request.key.handle = reinterpret_cast<uint64_t>(exec);
+  return through_gate(request, [&] {
+    return launch(exec, stream);
+  });
 }
 
-[[gnu::always_inline]] inline void describe(LaunchRequest& request, CUfunction function,
-                                            CUstream stream, bool per_thread, bool never_held) {
+[[gnu::always_inline]] inline uint64_t pair(unsigned low, unsigned high) {
+  return uint64_t{high} << 32 | low;
+}
+
+[[gnu::always_inline]] inline LaunchRequest kernel_request(abi::CoveredFunction function_kind,
+                                                           CUfunction function, CUstream stream,
+                                                           bool per_thread, bool never_held,
+                                                           const LaunchKey& shape) {
+  LaunchRequest request;
   request.kind = abi::LaunchKind::kKernel;
+  request.function = function_kind;
   request.stream = {stream, per_thread};
-  request.handle = reinterpret_cast<uint64_t>(function);
-  request.shape.kernel = nullptr;
-  request.shape.guess_ns = 0;
+  request.key = shape;
+  request.key.handle = reinterpret_cast<uint64_t>(function);
   request.bytes = 0;
   request.never_held = never_held;
-}
-
-// Scalars one by one: arrays would be copied by loads wider than the stores before them, which
-// stalls the processor.
-[[gnu::always_inline]] inline void describe_shape(LaunchShape& shape, unsigned gx, unsigned gy,
-                                                  unsigned gz, unsigned bx, unsigned by,
-                                                  unsigned bz, unsigned smem) {
-  shape.grid[0] = gx;
-  shape.grid[1] = gy;
-  shape.grid[2] = gz;
-  shape.block[0] = bx;
-  shape.block[1] = by;
-  shape.block[2] = bz;
-  shape.dynamic_smem_bytes = smem;
+  return request;
 }
 
 }  // namespace
@@ -66,46 +63,47 @@ using namespace gacer::interpose;  // NOLINT
 
 extern "C" {
 
-#define GACER_DESCRIBE(per_thread, never_held)          \
-  LaunchRequest request;                                \
-  describe(request, f, stream, per_thread, never_held); \
-  describe_shape(request.shape, gx, gy, gz, bx, by, bz, smem);
+#define GACER_DESCRIBE(base, per_thread, never_held)                                           \
+  LaunchRequest request =                                                                      \
+      kernel_request(gacer::abi::CoveredFunction::k_##base, f, stream, per_thread, never_held, \
+                     {0, 0, pair(gx, gy), pair(gz, bx), pair(by, bz), smem});
 
-#define GACER_GATED_KERNEL(symbol, per_thread)                                                    \
+#define GACER_GATED_KERNEL(symbol, base, per_thread)                                              \
   CUresult gacer_gated_##symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
                                 unsigned by, unsigned bz, unsigned smem, CUstream stream,         \
                                 void** params, void** extra) {                                    \
-    GACER_DESCRIBE(per_thread, false)                                                             \
+    GACER_DESCRIBE(base, per_thread, false)                                                       \
     return through_gate(request, [&] {                                                            \
       return driver().symbol(f, gx, gy, gz, bx, by, bz, smem, stream, params, extra);             \
     });                                                                                           \
   }
-GACER_GATED_KERNEL(cuLaunchKernel, kLegacy)
-GACER_GATED_KERNEL(cuLaunchKernel_ptsz, kPerThread)
+GACER_GATED_KERNEL(cuLaunchKernel, cuLaunchKernel, kLegacy)
+GACER_GATED_KERNEL(cuLaunchKernel_ptsz, cuLaunchKernel, kPerThread)
 
-#define GACER_COOPERATIVE_ENTRY(symbol, per_thread)                                              \
+#define GACER_COOPERATIVE_ENTRY(symbol, base, per_thread)                                        \
   CUresult gacer_hook_##symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
                                unsigned by, unsigned bz, unsigned smem, CUstream stream,         \
                                void** params) {                                                  \
-    GACER_DESCRIBE(per_thread, true)                                                             \
+    GACER_DESCRIBE(base, per_thread, true)                                                       \
     return through_gate(request, [&] {                                                           \
       return driver().symbol(f, gx, gy, gz, bx, by, bz, smem, stream, params);                   \
     });                                                                                          \
   }
-GACER_COOPERATIVE_ENTRY(cuLaunchCooperativeKernel, kLegacy)
-GACER_COOPERATIVE_ENTRY(cuLaunchCooperativeKernel_ptsz, kPerThread)
+GACER_COOPERATIVE_ENTRY(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel, kLegacy)
+GACER_COOPERATIVE_ENTRY(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel, kPerThread)
 
 // A configuration of NULL gets the driver's own error.
-#define GACER_GATED_KERNEL_EX(symbol, per_thread)                                               \
-  CUresult gacer_gated_##symbol(const CUlaunchConfig* config, CUfunction f, void** params,      \
-                                void** extra) {                                                 \
-    if (config == nullptr) return driver().symbol(config, f, params, extra);                    \
-    const CUlaunchConfig& c = *config;                                                          \
-    LaunchRequest request;                                                                      \
-    describe(request, f, c.hStream, per_thread, is_never_held(c));                              \
-    describe_shape(request.shape, c.gridDimX, c.gridDimY, c.gridDimZ, c.blockDimX, c.blockDimY, \
-                   c.blockDimZ, c.sharedMemBytes);                                              \
-    return through_gate(request, [&] { return driver().symbol(config, f, params, extra); });    \
+#define GACER_GATED_KERNEL_EX(symbol, per_thread)                                                 \
+  CUresult gacer_gated_##symbol(const CUlaunchConfig* config, CUfunction f, void** params,        \
+                                void** extra) {                                                   \
+    if (config == nullptr) return driver().symbol(config, f, params, extra);                      \
+    const CUlaunchConfig& c = *config;                                                            \
+    LaunchRequest request =                                                                       \
+        kernel_request(gacer::abi::CoveredFunction::k_cuLaunchKernelEx, f, c.hStream, per_thread, \
+                       is_never_held(c),                                                          \
+                       {0, 0, pair(c.gridDimX, c.gridDimY), pair(c.gridDimZ, c.blockDimX),        \
+                        pair(c.blockDimY, c.blockDimZ), c.sharedMemBytes});                       \
+    return through_gate(request, [&] { return driver().symbol(config, f, params, extra); });      \
   }
 GACER_GATED_KERNEL_EX(cuLaunchKernelEx, kLegacy)
 GACER_GATED_KERNEL_EX(cuLaunchKernelEx_ptsz, kPerThread)

@@ -34,7 +34,7 @@ void Gate::wait(uint64_t cost_ns, Passage& passage, GateEnvironment& environment
     passage.wait_ns = now_ns - start_ns;
     const uint32_t seq =
         segment_.gate.gate_seq.load(std::memory_order_acquire);  // the daemon's release add
-    if (try_pass(cost_ns, passage)) break;
+    if (try_pass(cost_ns, passage.reserved)) break;
     if (passage.wait_ns >= bound_ns) {
       passage.reason = Reason::kDeadline;
       break;

@@ -6,7 +6,7 @@
 //   window: go while in flight + cost <= window, or nothing is in flight (a launch larger than the
 //   window runs alone) closed: wait until the mode changes
 //
-// In flight = sum over used stream slots of (submitted - completed) + what other threads have been
+// In flight = sum over busy stream slots of (submitted - completed) + what other threads have been
 // let through and not yet submitted (`reserved_ns`). A wait spins briefly, then sleeps on gate_seq,
 // and always ends: by permission, by the deadline (counted), or since the daemon is gone.
 // Thread-safe.
@@ -23,7 +23,10 @@ namespace gacer::interpose {
 inline constexpr uint64_t kSpinNs = 20'000;
 inline constexpr uint64_t kWindowSleepNs =
     100'000;  // completions are memory writes: nobody wakes us
-inline constexpr uint64_t kClosedSleepNs = 20'000'000;      // between looks at the daemon's socket
+inline constexpr uint64_t kClosedSleepNs = 20'000'000;  // between looks at the daemon's socket
+// With room for this many launches like itself one goes without reserving, which threads would
+// contend for: n threads may exceed the window by n parts of this many.
+inline constexpr uint64_t kRoomyCosts = 64;
 inline constexpr uint64_t kLongestWaitNs = 10'000'000'000;  // whatever the daemon asks for
 
 // What a waiting thread needs from outside; replaced in tests.
@@ -49,79 +52,110 @@ struct Passage {
 class Gate {
  public:
   // `alone`: no other thread launches, so that nothing needs to be reserved.
-  Gate(abi::Segment& segment, const std::atomic<uint64_t>& used_slots,
-       std::atomic<uint64_t>& reserved_ns, bool alone = false)
-      : segment_(segment), used_slots_(used_slots), reserved_ns_(reserved_ns), alone_(alone) {}
+  // `busy_slots`: bit i is set by mark_busy() with the first work on stream slot i, and cleared
+  // here when all of it has completed, so that idle streams cost nothing.
+  Gate(abi::Segment& segment, std::atomic<uint64_t>& busy_slots, std::atomic<uint64_t>& reserved_ns,
+       bool alone = false)
+      : segment_(segment), busy_slots_(busy_slots), reserved_ns_(reserved_ns), alone_(alone) {}
 
   // Returns when a launch of this cost may go. Waits are entered in the progress words.
   Passage pass(uint64_t cost_ns, GateEnvironment& environment);
+  // The two halves of pass(). False: wait.
+  bool try_pass(uint64_t cost_ns, bool& reserved);
+  void wait(uint64_t cost_ns, Passage& passage, GateEnvironment& environment);
   // After the launch has been submitted, or has failed.
-  void give_back(const Passage& passage, uint64_t cost_ns);
+  void give_back(bool reserved, uint64_t cost_ns);
 
   // Of this process, without reservations.
-  uint64_t in_flight_ns() const;
+  uint64_t in_flight_ns();
+  // After work has been added, sequentially consistent, to the slot's submitted cost.
+  static void mark_busy(std::atomic<uint64_t>& busy_slots, uint32_t slot);
 
  private:
-  bool try_pass(uint64_t cost_ns, Passage& passage);
-  bool try_window(uint64_t cost_ns, Passage& passage);
+  bool try_window(uint64_t cost_ns, bool& reserved);
+  uint64_t in_flight_of(uint32_t slot) const;
+  void forget_idle(uint32_t slot);
   abi::Reason hold_reason() const;
-  void wait(uint64_t cost_ns, Passage& passage, GateEnvironment& environment);
   void sleep_once(uint32_t seen_seq, uint64_t now_ns, uint64_t deadline_ns,
                   GateEnvironment& environment);
   void account(const Passage& passage, abi::Reason held_for);
 
   abi::Segment& segment_;
-  const std::atomic<uint64_t>& used_slots_;
+  std::atomic<uint64_t>& busy_slots_;
   std::atomic<uint64_t>& reserved_ns_;
   const bool alone_;
 };
 
 // Inline: on the path of every regulated launch.
 
-inline uint64_t Gate::in_flight_ns() const {
+inline uint64_t Gate::in_flight_of(uint32_t slot) const {
+  const abi::StreamSlot& words = segment_.streams[slot];
+  // Completed first: read the other way round, work submitted and finished in between would look
+  // negative.
+  const uint64_t completed = words.completed_cost_ns.load(std::memory_order_relaxed);
+  const uint64_t submitted = words.submitted_cost_ns.load(std::memory_order_relaxed);
+  return submitted > completed ? submitted - completed : 0;
+}
+
+inline uint64_t Gate::in_flight_ns() {
   uint64_t sum = 0;
-  for (uint64_t left = used_slots_.load(std::memory_order_relaxed); left != 0; left &= left - 1) {
-    const abi::StreamSlot& slot = segment_.streams[std::countr_zero(left)];
-    // Completed first: read the other way round, work submitted and finished in between would look
-    // negative.
-    const uint64_t completed = slot.completed_cost_ns.load(std::memory_order_relaxed);
-    const uint64_t submitted = slot.submitted_cost_ns.load(std::memory_order_relaxed);
-    if (submitted > completed) sum += submitted - completed;
+  for (uint64_t left = busy_slots_.load(std::memory_order_relaxed); left != 0; left &= left - 1) {
+    const auto slot = static_cast<uint32_t>(std::countr_zero(left));
+    const uint64_t in_flight = in_flight_of(slot);
+    if (in_flight == 0) forget_idle(slot);
+    sum += in_flight;
   }
   return sum;
 }
 
-inline bool Gate::try_window(uint64_t cost_ns, Passage& passage) {
+// Clear, then look again, here; add, then look whether it is set, in mark_busy(). All four are
+// sequentially consistent: either this sees the work or that sees the cleared bit.
+inline void Gate::forget_idle(uint32_t slot) {
+  const uint64_t bit = 1ULL << slot;
+  const abi::StreamSlot& words = segment_.streams[slot];
+  busy_slots_.fetch_and(~bit, std::memory_order_seq_cst);
+  if (words.submitted_cost_ns.load(std::memory_order_seq_cst) >
+      words.completed_cost_ns.load(std::memory_order_relaxed))
+    busy_slots_.fetch_or(bit, std::memory_order_relaxed);
+}
+
+inline void Gate::mark_busy(std::atomic<uint64_t>& busy_slots, uint32_t slot) {
+  const uint64_t bit = 1ULL << slot;
+  if ((busy_slots.load(std::memory_order_seq_cst) & bit) == 0) [[unlikely]]
+    busy_slots.fetch_or(bit, std::memory_order_relaxed);
+}
+
+inline bool Gate::try_window(uint64_t cost_ns, bool& reserved) {
   const uint64_t window_ns = segment_.gate.window_ns.load(std::memory_order_relaxed);
   uint64_t reserved_ns = reserved_ns_.load(std::memory_order_relaxed);
   do {
     const uint64_t in_flight = in_flight_ns() + reserved_ns;
     if (in_flight != 0 && in_flight + cost_ns > window_ns) return false;
-    if (alone_) return true;
+    if (alone_ || in_flight + cost_ns * kRoomyCosts <= window_ns) return true;
   } while (!reserved_ns_.compare_exchange_weak(reserved_ns, reserved_ns + cost_ns,
                                                std::memory_order_relaxed));
-  passage.reserved = true;
+  reserved = true;
   return true;
 }
 
-inline bool Gate::try_pass(uint64_t cost_ns, Passage& passage) {
+inline bool Gate::try_pass(uint64_t cost_ns, bool& reserved) {
   switch (static_cast<abi::GateMode>(segment_.gate.mode.load(std::memory_order_relaxed))) {
     case abi::GateMode::kClosed:
       return false;
     case abi::GateMode::kWindow:
-      return try_window(cost_ns, passage);
+      return try_window(cost_ns, reserved);
     default:
       return true;
   }
 }
 
-inline void Gate::give_back(const Passage& passage, uint64_t cost_ns) {
-  if (passage.reserved) reserved_ns_.fetch_sub(cost_ns, std::memory_order_relaxed);
+inline void Gate::give_back(bool reserved, uint64_t cost_ns) {
+  if (reserved) reserved_ns_.fetch_sub(cost_ns, std::memory_order_relaxed);
 }
 
 inline Passage Gate::pass(uint64_t cost_ns, GateEnvironment& environment) {
   Passage passage;
-  if (!try_pass(cost_ns, passage)) wait(cost_ns, passage, environment);
+  if (!try_pass(cost_ns, passage.reserved)) wait(cost_ns, passage, environment);
   return passage;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "interpose/capture_tracker.h"
 #include "interpose/driver.h"
 #include "interpose/image_hash.h"
 
@@ -57,6 +58,7 @@ void KernelRegistry::forget_image(uint64_t handle) {
     if (bucket.kernel.load(kRelaxed) != 0 &&
         bucket.owner == static_cast<uint32_t>(mix_bits(handle)))
       bucket.kernel.store(0, kRelaxed);
+  outdate();
 }
 
 // Caller holds lock_. False: no room.
@@ -91,9 +93,12 @@ void KernelRegistry::bind(uint64_t handle, uint64_t owner, uint32_t kernel_index
   FunctionBucket* bucket = bucket_for(handle);
   if (bucket == nullptr) return;
   const uint32_t word = 2 * (kernel_index + 1) + (of_library ? 1 : 0);
+  const bool other =
+      bucket->function.load(kRelaxed) == handle && bucket->kernel.load(kRelaxed) != word;
   bucket->owner = static_cast<uint32_t>(mix_bits(owner));
   bucket->kernel.store(word, std::memory_order_release);      // pairs with find_kernel()
   bucket->function.store(handle, std::memory_order_release);  // pairs with find_kernel()
+  if (other) outdate();
 }
 
 void KernelRegistry::learn(uint64_t handle, uint64_t owner, const char* name, bool of_library) {
@@ -123,6 +128,8 @@ void KernelRegistry::learn_alias(CUfunction function, CUkernel kernel) {
 
 // 0: the driver does not say.
 uint64_t KernelRegistry::ask_resources(const KernelHandle& kernel, uint64_t handle) {
+  const RelaxedCapture relaxed;
+  if (!relaxed.allows()) return 0;
   auto function = reinterpret_cast<CUfunction>(handle);
   const DriverTable& real = driver();
   if (kernel.of_library &&
@@ -170,6 +177,20 @@ uint32_t KernelRegistry::slot_of_graph(uint64_t id, uint32_t guess_ns) {
   const uint64_t start = hash_shape(shape);
   const uint32_t known = find_shape(shape, start);
   return known != kNoSlot ? known : add_shape(shape, start);
+}
+
+void KernelRegistry::reset() {
+  reset_lock();
+  images_.clear();
+  kernel_index_.clear();
+  for (FunctionBucket& bucket : functions_) {
+    bucket.function.store(0, kRelaxed);
+    bucket.kernel.store(0, kRelaxed);
+  }
+  for (std::atomic<uint32_t>& bucket : shape_buckets_) bucket.store(0, kRelaxed);
+  for (; kernel_count_ > 0; --kernel_count_)
+    kernels_[kernel_count_ - 1].resources.store(0, kRelaxed);
+  shape_count_.store(0, kRelaxed);
 }
 
 }  // namespace gacer::interpose

@@ -103,6 +103,9 @@ class KernelRegistry {
     outdate();
   }
 
+  // For tests: knows nothing, as at program start. No other thread may use it.
+  void reset();
+
  private:
   static constexpr uint32_t kFunctionBuckets = 16384;
   static constexpr uint32_t kFunctionProbes = 64;

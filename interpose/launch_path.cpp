@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "interpose/completion.h"
+#include "interpose/coverage.h"
 #include "interpose/driver.h"
+#include "interpose/stream_marks.h"
 #include "runtime/base/clock.h"
 #include "runtime/shm/futex.h"
 #include "runtime/shm/launch_ring.h"
@@ -27,7 +29,8 @@ class LiveEnvironment final : public GateEnvironment {
   uint64_t now_ns() override { return monotonic_now_ns(); }
   bool daemon_gone() override { return shim().session.daemon_gone(attachment_); }
   void poll_completions() override {
-    if (!shim().captures.any()) poll_events(attachment_);
+    attachment_.streams.free_ended_threads();
+    collect_completions(attachment_);
   }
   void sleep(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t until_ns) override {
     shm::futex_wait_until(word, expected, until_ns);
@@ -52,29 +55,15 @@ struct Words {
   bool nothing_asked() const { return mode == GateMode::kUngated && !record && mark_every == 0; }
 };
 
-void count_unregulated(Attachment& attachment) {
-  attachment.segment.progress.unregulated.fetch_add(1, kRelaxed);
-}
-
-// The daemon wrote the slot that account() will fill, so its cache line is elsewhere: fetch it
-// meanwhile.
-void expect_record(abi::Segment& segment) {
-  const uint64_t ticket = segment.ring_control.tail.load(kRelaxed);
-  __builtin_prefetch(&segment.ring[ticket % abi::kRingSlots], 1);
-}
-
-// From now on lone_launch() answers, until the daemon changes its words.
-void enter_lone_path(Attachment& attachment, const Words& words) {
-  attachment.counting_epoch.fetch_add(1, kRelaxed);
-  gacer_fast_path.lone_seq.store(words.seq, kRelaxed);
+void count_if_launch(const LaunchRequest& request, bool capturing) {
+  if (request.kind == LaunchKind::kKernel || request.kind == LaunchKind::kGraph)
+    count_unregulated(request.function, request.stream, capturing);
 }
 
 // Launches that were not counted must not show as in flight: start from what the newest mark will
 // report.
-void align_counting(Attachment& attachment, int index) {
+[[gnu::noinline]] void start_counting(Attachment& attachment, int index, uint32_t epoch) {
   StreamState& state = attachment.streams.state(index);
-  const uint32_t epoch = attachment.counting_epoch.load(kRelaxed);
-  if (state.counting_epoch.load(kRelaxed) == epoch) return;
   const SpinGuard guard(state.mark_lock);
   if (state.counting_epoch.load(kRelaxed) == epoch) return;
   abi::StreamSlot& slot = attachment.streams.slot(index);
@@ -82,132 +71,220 @@ void align_counting(Attachment& attachment, int index) {
   state.counting_epoch.store(epoch, kRelaxed);
 }
 
-// True as long as one thread makes all launches: it needs no locked instruction. The second
-// thread's first launch may pass beside the first one's and undo one of its additions: a count is
-// off by one, a sum of costs agrees again at the next mark.
-bool launches_alone(Attachment& attachment) {
-  const uint64_t me = this_thread_number();
-  const uint64_t known = attachment.launching_thread.load(kRelaxed);
-  if (known == me) return true;
-  attachment.launching_thread.store(known == 0 ? me : Attachment::kSeveralThreads, kRelaxed);
-  return known == 0;
+inline void align_counting(Attachment& attachment, uint32_t slot) {
+  const auto index = static_cast<int>(slot);
+  const uint32_t epoch = attachment.counting_epoch.load(kRelaxed);
+  if (attachment.streams.state(index).counting_epoch.load(kRelaxed) != epoch) [[unlikely]]
+    start_counting(attachment, index, epoch);
 }
 
-uint64_t add(std::atomic<uint64_t>& sum, uint64_t value, bool alone) {
-  if (!alone) return sum.fetch_add(value, kRelaxed) + value;
+// Launches between two looks at the daemon are chosen by Session for both ways of counting.
+[[gnu::noinline]] void check_daemon_alone(Attachment& attachment, uint64_t launches) {
+  const uint64_t shared_count = attachment.segment.progress.launches.load(kRelaxed);
+  shim().session.check_daemon(attachment, shared_count);
+  const uint64_t interval = gacer_fast_path.next_check.load(kRelaxed) - shared_count;
+  attachment.next_alone_check.store(launches + interval, kRelaxed);
+}
+
+inline void count_among_others(Attachment& attachment) {
+  const uint64_t launches = attachment.segment.progress.launches.fetch_add(1, kRelaxed);
+  if (launches >= gacer_fast_path.next_check.load(kRelaxed)) [[unlikely]]
+    shim().session.check_daemon(attachment, launches);
+}
+
+inline void count_launch(Attachment& attachment) {
+  if (!attachment.sole_launcher.enter()) return count_among_others(attachment);
+  std::atomic<uint64_t>& word = attachment.segment.progress.alone_launches;
+  const uint64_t launches = word.load(kRelaxed);
+  word.store(launches + 1, kRelaxed);
+  attachment.sole_launcher.leave();
+  if (launches >= attachment.next_alone_check.load(kRelaxed)) [[unlikely]]
+    check_daemon_alone(attachment, launches);
+}
+
+inline uint64_t add(std::atomic<uint64_t>& sum, uint64_t value, bool alone) {
+  if (!alone) return sum.fetch_add(value, std::memory_order_seq_cst) + value;  // see mark_busy()
   const uint64_t result = sum.load(kRelaxed) + value;
   sum.store(result, kRelaxed);
   return result;
 }
 
-int slot_of(Attachment& attachment, StreamRef stream) {
-  const uint64_t key = stream_key(stream);
+// From now on lone_launch() answers, until the daemon changes its words.
+[[gnu::noinline]] void pass_lone(Attachment& attachment, const Words& words) {
+  count_among_others(attachment);
+  attachment.counting_epoch.fetch_add(1, kRelaxed);
+  gacer_fast_path.lone_seq.store(words.seq, kRelaxed);
+}
+
+int slot_of(Attachment& attachment, uint64_t key, StreamRef stream) {
   const int known = attachment.streams.find(key);
-  if (known != StreamTable::kNone) return known;
+  if (known != StreamTable::kNone && known != StreamTable::kSharedSlot) return known;
   CUcontext context = nullptr;
   driver().cuCtxGetCurrent(&context);
   return attachment.streams.find_or_add(key, stream, context);
 }
 
-uint32_t charged_cost(const Attachment& attachment, uint32_t cost_slot, uint32_t guess_ns) {
-  const uint32_t told_ns =
-      cost_slot < abi::kCostSlots ? attachment.segment.costs.cost_ns[cost_slot].load(kRelaxed) : 0;
-  return told_ns != 0 ? std::min(told_ns, kMostCostNs) : guess_ns;
+LaunchShape shape_of(const LaunchKey& key) {
+  LaunchShape shape{};
+  shape.grid[0] = static_cast<uint32_t>(key.grid_xy);
+  shape.grid[1] = static_cast<uint32_t>(key.grid_xy >> 32);
+  shape.grid[2] = static_cast<uint32_t>(key.grid_z_block_x);
+  shape.block[0] = static_cast<uint32_t>(key.grid_z_block_x >> 32);
+  shape.block[1] = static_cast<uint32_t>(key.block_yz);
+  shape.block[2] = static_cast<uint32_t>(key.block_yz >> 32);
+  shape.dynamic_smem_bytes = key.smem_bytes;
+  return shape;
 }
 
-void price_kernel(LaunchRequest& request, Admission& admission) {
-  LaunchShape& shape = request.shape;
-  const KernelHandle kernel = shim().kernels.find_kernel(request.handle);
-  shape.kernel = kernel.facts;
+void look_up_kernel(const LaunchRequest& request, KnownLaunch& known) {
+  KernelRegistry& kernels = shim().kernels;
+  const uint32_t generation = kernels.generation();
+  LaunchShape shape = shape_of(request.key);
+  const KernelHandle kernel = kernels.find_kernel(request.key.handle);
+  const uint64_t threads = std::min<uint64_t>(shape.threads_per_block(), UINT16_MAX);
+  known.blocks = shape.blocks();
+  known.smem_bytes = shape.dynamic_smem_bytes;
+  KernelResources resources;
   if (kernel.facts == nullptr) {
-    admission.cost_ns = guess_cost_ns(shape, shim().session.device());
-    return;
+    known.guess_ns = guess_cost_ns(shape, shim().session.device());
+  } else {
+    shape.kernel = kernel.facts;
+    resources = KernelRegistry::resources_of(kernel, request.key.handle);
+    known.kernel_id = kernel.facts->id;
+    known.collective = kernel.facts->collective;
+    known.cost_slot = kernels.find_or_add_shape(shape, shim().session.device());
+    known.guess_ns = shape.guess_ns;
+    known.smem_bytes += resources.static_smem_bytes;
   }
-  admission.kernel = kernel.facts;
-  admission.kernel_id = kernel.facts->id;
-  if (admission.record) admission.resources = KernelRegistry::resources_of(kernel, request.handle);
-  admission.cost_slot = shim().kernels.find_or_add_shape(shape, shim().session.device());
-  admission.cost_ns = charged_cost(*admission.attachment, admission.cost_slot, shape.guess_ns);
+  known.shape_word =
+      shm::LaunchWords::shape_word(static_cast<uint16_t>(threads), resources.regs_per_thread,
+                                   LaunchKind::kKernel, static_cast<uint8_t>(known.stream_slot));
+  // A kernel that is not known yet may be so the next time.
+  if (kernel.facts != nullptr && known.stream_slot != StreamTable::kSharedSlot)
+    launch_cache().remember(request.key, generation, known);
 }
 
-void price_graph(const LaunchRequest& request, Admission& admission) {
-  const GraphCost graph = shim().graphs.find(request.handle);
-  admission.kernel_id = graph.id;
-  admission.cost_slot = graph.cost_slot;
-  admission.cost_ns = charged_cost(*admission.attachment, graph.cost_slot, graph.guess_ns);
+void look_up_graph(const Attachment& attachment, const LaunchRequest& request, KnownLaunch& known) {
+  const GraphCost graph = shim().graphs.find(request.key.handle, &attachment.segment.costs);
+  known.kernel_id = graph.id;
+  known.cost_slot = graph.cost_slot;
+  known.guess_ns = graph.guess_ns;
 }
 
-void price(LaunchRequest& request, Admission& admission) {
+// False: a default stream without a context, which the driver will refuse.
+[[gnu::noinline]] bool look_up(Attachment& attachment, const LaunchRequest& request,
+                               KnownLaunch& known) {
+  const int slot = slot_of(attachment, request.key.stream, request.stream);
+  if (slot == StreamTable::kNone) return false;
+  known = {};
+  known.cost_slot = abi::kNoCostSlot;
+  known.stream_slot = static_cast<uint32_t>(slot);
+  known.blocks = request.bytes;
+  known.shape_word = shm::LaunchWords::shape_word(0, 0, request.kind, static_cast<uint8_t>(slot));
   switch (request.kind) {
     case LaunchKind::kKernel:
-      return price_kernel(request, admission);
+      look_up_kernel(request, known);
+      break;
     case LaunchKind::kGraph:
-      return price_graph(request, admission);
+      look_up_graph(attachment, request, known);
+      break;
     case LaunchKind::kMemset:
-      admission.cost_ns =
+      known.guess_ns =
           static_cast<uint32_t>(std::min<uint64_t>(request.bytes / kMemsetBytesPerNs, kMostCostNs));
-      return;
-    case LaunchKind::kCopy:
-      return;  // copy engines: no SM-time
+      break;
+    case LaunchKind::kCopy:  // copy engines: no SM-time
+      break;
   }
+  return true;
+}
+
+inline bool identify(Attachment& attachment, LaunchRequest& request, KnownLaunch& known) {
+  request.key.stream = stream_key(request.stream);
+  if (request.kind == LaunchKind::kKernel &&
+      launch_cache().find(request.key, shim().kernels.generation(), known) &&
+      attachment.streams.is_owner(known.stream_slot, request.key.stream)) [[likely]]
+    return true;
+  return look_up(attachment, request, known);
+}
+
+uint32_t charged_cost(const Attachment& attachment, const KnownLaunch& known) {
+  if (known.cost_slot >= abi::kCostSlots) return known.guess_ns;
+  const uint32_t told_ns = attachment.segment.costs.cost_ns[known.cost_slot].load(kRelaxed);
+  return told_ns != 0 ? std::min(told_ns, kMostCostNs) : known.guess_ns;
 }
 
 bool may_be_held(const LaunchRequest& request, const Admission& admission) {
-  if (request.never_held || admission.attachment->daemon_silent.load(kRelaxed)) return false;
-  if (admission.kernel != nullptr && admission.kernel->collective) return false;
+  if (request.never_held || admission.known.collective) return false;
+  if (admission.attachment->daemon_silent.load(kRelaxed)) return false;
   return request.kind == LaunchKind::kKernel || request.kind == LaunchKind::kGraph;
 }
 
-void hold(const LaunchRequest& request, Admission& admission) {
-  if (!may_be_held(request, admission)) return;
-  Attachment& attachment = *admission.attachment;
-  Gate gate(attachment.segment, attachment.streams.used_word(), attachment.reserved_ns,
-            admission.alone);
-  LiveEnvironment environment(attachment);
-  admission.passage = gate.pass(admission.cost_ns, environment);
+[[gnu::noinline]] void wait_at(Gate& gate, Admission& admission) {
+  LiveEnvironment environment(*admission.attachment);
+  gate.wait(admission.cost_ns, admission.passage, environment);
 }
 
-shm::LaunchEntry entry_for(const LaunchRequest& request, const Admission& admission,
-                           uint64_t stream_cost_ns) {
-  shm::LaunchEntry entry;
-  entry.submit_ns = admission.submit_ns;
-  entry.kernel_id = admission.kernel_id;
-  entry.stream_cost_ns = stream_cost_ns;
-  const bool kernel = request.kind == LaunchKind::kKernel;
-  entry.blocks_or_bytes = kernel ? request.shape.blocks() : request.bytes;
-  entry.cost_slot = admission.cost_slot;
-  entry.cost_ns = admission.cost_ns;
-  entry.wait_ns = static_cast<uint32_t>(std::min<uint64_t>(admission.passage.wait_ns, UINT32_MAX));
-  entry.smem_bytes = request.shape.dynamic_smem_bytes + admission.resources.static_smem_bytes;
-  entry.regs_per_thread = admission.resources.regs_per_thread;
-  entry.block_threads =
-      static_cast<uint16_t>(std::min<uint64_t>(request.shape.threads_per_block(), UINT16_MAX));
-  entry.kind = static_cast<uint8_t>(request.kind);
-  entry.stream_slot = static_cast<uint8_t>(admission.slot);
-  entry.reason = static_cast<uint8_t>(admission.passage.reason);
-  return entry;
+inline void hold(const LaunchRequest& request, Admission& admission) {
+  if (!may_be_held(request, admission)) return;
+  Attachment& attachment = *admission.attachment;
+  Gate gate(attachment.segment, attachment.streams.busy_word(), attachment.reserved_ns,
+            attachment.sole_launcher.is_mine());
+  if (!gate.try_pass(admission.cost_ns, admission.passage.reserved)) [[unlikely]]
+    wait_at(gate, admission);
+}
+
+inline bool record(const Admission& admission, uint64_t stream_cost_ns, bool alone) {
+  const KnownLaunch& known = admission.known;
+  const Passage& passage = admission.passage;
+  const auto wait_ns = static_cast<uint32_t>(std::min<uint64_t>(passage.wait_ns, UINT32_MAX));
+  const shm::LaunchWords words{admission.submit_ns,
+                               known.kernel_id,
+                               stream_cost_ns,
+                               known.blocks,
+                               shm::LaunchWords::pair(known.cost_slot, admission.cost_ns),
+                               shm::LaunchWords::pair(wait_ns, known.smem_bytes),
+                               known.shape_word | shm::LaunchWords::reason_bits(passage.reason)};
+  return shm::push_launch(admission.attachment->segment, words, alone);
 }
 
 // Counts towards the next mark; threads that share a stream may lose a count, which makes a mark
-// come later.
-bool mark_is_due(const Admission& admission) {
-  StreamState& state = admission.attachment->streams.state(admission.slot);
+// come later. On the shared slot each launch needs one of its own.
+inline bool mark_is_due(const Admission& admission) {
+  if (admission.mark_every == 0 || admission.cost_ns == 0) return false;
+  const uint32_t slot = admission.known.stream_slot;
+  StreamState& state = admission.attachment->streams.state(static_cast<int>(slot));
   const uint32_t unmarked = state.unmarked_launches.load(kRelaxed) + 1;
-  const bool due = unmarked >= admission.mark_every && !shim().captures.any();
+  const bool due = unmarked >= admission.mark_every || slot == StreamTable::kSharedSlot;
   state.unmarked_launches.store(due ? 0 : unmarked, kRelaxed);
   return due;
 }
 
 // Returns the slot's submitted cost with this launch.
-uint64_t charge(const Admission& admission) {
-  abi::StreamSlot& slot = admission.attachment->streams.slot(admission.slot);
+inline uint64_t charge(const Admission& admission, bool alone) {
+  abi::StreamSlot& slot =
+      admission.attachment->streams.slot(static_cast<int>(admission.known.stream_slot));
   // Threads that share a stream may lose one here; exact counts are the records' business.
   slot.launches.store(slot.launches.load(kRelaxed) + 1, kRelaxed);
   if (admission.mark_every == 0) return slot.submitted_cost_ns.load(kRelaxed);
-  const uint64_t submitted_ns = add(slot.submitted_cost_ns, admission.cost_ns, admission.alone);
-  if (admission.cost_ns != 0 && mark_is_due(admission))
-    mark_stream(*admission.attachment, admission.slot);
+  const uint64_t submitted_ns = add(slot.submitted_cost_ns, admission.cost_ns, alone);
+  Gate::mark_busy(admission.attachment->streams.busy_word(), admission.known.stream_slot);
   return submitted_ns;
+}
+
+// A stream that captures makes no launches that get here; one that began to meanwhile must not be
+// marked.
+[[gnu::noinline]] void mark_launch(const LaunchRequest& request, const Admission& admission) {
+  if (!shim().captures.may_submit(request.stream)) return;
+  mark_stream(*admission.attachment, static_cast<int>(admission.known.stream_slot), request.stream);
+}
+
+inline void charge_and_record(const Admission& admission) {
+  SoleLauncher& sole = admission.attachment->sole_launcher;
+  const bool alone = sole.enter();
+  const uint64_t stream_cost_ns = charge(admission, alone);
+  if (admission.record && !record(admission, stream_cost_ns, alone)) [[unlikely]]
+    admission.attachment->segment.progress.dropped_records.fetch_add(1, kRelaxed);
+  if (alone) sole.leave();
 }
 
 }  // namespace
@@ -216,48 +293,35 @@ void admit(const HookScope&, LaunchRequest& request, Admission& admission) {
   Attachment* attachment = attached();
   if (attachment == nullptr) return;
   abi::Segment& segment = attachment->segment;
-  const bool alone = launches_alone(*attachment);
-  const uint64_t launches = add(segment.progress.launches, 1, alone) - 1;
-  if (launches >= gacer_fast_path.next_check.load(kRelaxed))
-    shim().session.check_daemon(*attachment, launches);
   const Words words(segment.gate);
-  if (words.mode == GateMode::kDetached) return shim().session.detach(*attachment);
-  if (words.nothing_asked()) return enter_lone_path(*attachment, words);
-  const bool capturing = shim().captures.any();
-  if (capturing && shim().captures.is_capturing(request.stream))
-    return count_unregulated(*attachment);
-  const int slot = slot_of(*attachment, request.stream);
-  if (slot == StreamTable::kNone) return count_unregulated(*attachment);
-  if (words.record) expect_record(segment);
+  if (words.nothing_asked()) [[unlikely]]
+    return pass_lone(*attachment, words);
+  count_launch(*attachment);
+  if (words.mode == GateMode::kDetached) [[unlikely]]
+    return shim().session.detach(*attachment);
+  if (words.record) shm::expect_launch(segment);
+  if (shim().captures.any() && shim().captures.is_capturing(request.stream)) [[unlikely]]
+    return count_if_launch(request, true);
+  if (!identify(*attachment, request, admission.known)) [[unlikely]]
+    return count_if_launch(request, false);
   admission.attachment = attachment;
-  admission.slot = slot;
-  admission.cost_ns = 0;
-  admission.cost_slot = abi::kNoCostSlot;
   admission.mark_every = words.mark_every;
   admission.record = words.record;
-  admission.alone = alone;
-  admission.kernel = nullptr;
-  admission.kernel_id = 0;
-  admission.resources = {};
   admission.passage = {};
-  admission.submit_ns = 0;
-  if (words.mark_every != 0) align_counting(*attachment, admission.slot);
-  price(request, admission);
-  if (words.mode != GateMode::kUngated && !capturing) hold(request, admission);
-  if (words.record) admission.submit_ns = shim().session.clock().now_ns();
+  admission.cost_ns = charged_cost(*attachment, admission.known);
+  if (words.mark_every != 0) align_counting(*attachment, admission.known.stream_slot);
+  if (words.mode != GateMode::kUngated) hold(request, admission);
+  admission.submit_ns = words.record ? shim().session.clock().now_ns() : 0;
 }
 
 void account(const HookScope&, const LaunchRequest& request, const Admission& admission,
              CUresult result) {
   Attachment& attachment = *admission.attachment;
-  Gate gate(attachment.segment, attachment.streams.used_word(), attachment.reserved_ns);
-  if (result == CUDA_SUCCESS) {
-    const uint64_t stream_cost_ns = charge(admission);
-    if (admission.record &&
-        !shm::push_launch(attachment.segment, entry_for(request, admission, stream_cost_ns)))
-      add(attachment.segment.progress.dropped_records, 1, admission.alone);
+  if (result == CUDA_SUCCESS) [[likely]] {
+    charge_and_record(admission);
+    if (mark_is_due(admission)) mark_launch(request, admission);
   }
-  gate.give_back(admission.passage, admission.cost_ns);
+  if (admission.passage.reserved) attachment.reserved_ns.fetch_sub(admission.cost_ns, kRelaxed);
 }
 
 }  // namespace gacer::interpose

@@ -16,33 +16,30 @@
 #include "interpose/gate.h"
 #include "interpose/hook_scope.h"
 #include "interpose/kernel_registry.h"
+#include "interpose/launch_cache.h"
 #include "interpose/shim.h"
 #include "interpose/stream_table.h"
+#include "runtime/abi/coverage.h"
 
 namespace gacer::interpose {
 
-struct LaunchRequest {  // for the lack of initialisers see LaunchShape
+struct LaunchRequest {  // no initialisers: on the launch path every member is set anyway
   abi::LaunchKind kind;
+  abi::CoveredFunction function;  // kernel, graph
   StreamRef stream;
-  uint64_t handle;    // kernel: CUfunction or CUkernel; graph: CUgraphExec
-  LaunchShape shape;  // kernel: its KernelFacts and guess are filled in by admit()
-  uint64_t bytes;     // copy, memset
-  bool never_held;    // cooperative, cluster
+  LaunchKey key;    // kernel: all but `stream`, which admit() fills in; graph: the handle alone
+  uint64_t bytes;   // copy, memset
+  bool never_held;  // cooperative, cluster
 };
 
 // What admit() found and account() needs. Without an attachment there is nothing to account, and
 // nothing else is set.
 struct Admission {
   Attachment* attachment = nullptr;
-  int slot;
   uint32_t cost_ns;
-  uint32_t cost_slot;   // abi::kNoCostSlot: none
   uint32_t mark_every;  // 0: costs are not counted now
   bool record;
-  bool alone;                 // one thread makes all launches
-  const KernelFacts* kernel;  // NULL: not a kernel, or one never seen
-  uint64_t kernel_id;
-  KernelResources resources;
+  KnownLaunch known;
   Passage passage;
   uint64_t submit_ns;
 };

@@ -35,7 +35,7 @@ void mark_context_tails(Attachment& attachment, CUcontext context) {
 }
 
 void collect_completions(Attachment& attachment) {
-  if (attachment.way.load(std::memory_order_relaxed) != CompletionWay::kEvents) return;
+  if (!events_are_used(attachment)) return;
   const RelaxedCapture relaxed;
   if (relaxed.allows()) poll_events(attachment);
 }

@@ -88,16 +88,15 @@ struct alignas(64) GateWords {
   uint8_t reserved[64];
 };
 inline constexpr int32_t kPriorityKeep = INT32_MIN;
-// Beyond any device's range; the driver (cuStreamCreateWithPriority) or the shim clamps to the end
-// of it.
+// CUDA's sign: below 0 is urgent. Which half of the device's levels the tenant's streams go into.
 inline constexpr int32_t kPriorityHighest = INT32_MIN + 1;
 inline constexpr int32_t kPriorityLowest = INT32_MAX;
 
 // Shim writes (any thread, relaxed adds unless said), daemon reads.
 struct alignas(64) ProgressWords {
-  std::atomic<uint64_t> launches;
-  std::atomic<uint64_t> waits;    // launches that had to wait
-  std::atomic<uint64_t> wait_ns;  // sum
+  std::atomic<uint64_t> launches;  // all but alone_launches
+  std::atomic<uint64_t> waits;     // launches that had to wait
+  std::atomic<uint64_t> wait_ns;   // sum
   std::atomic<uint64_t> deadline_releases;
   std::atomic<uint64_t> dropped_records;  // ring full
   std::atomic<uint64_t> unregulated;      // sum of coverage.attached
@@ -106,7 +105,9 @@ struct alignas(64) ProgressWords {
   std::atomic<uint32_t> live_streams;
   std::atomic<uint64_t> memory_bytes;  // this process's accounted device memory
   std::atomic<uint64_t> wait_ns_by_reason[kReasonCount];
-  uint8_t reserved[16];
+  // Launches that are not in `launches`: by the only thread that makes any, which alone writes this.
+  std::atomic<uint64_t> alone_launches;
+  uint8_t reserved[8];
 };
 
 // One per stream the process launches on. Costs are cumulative whole-GPU ns since the slot was

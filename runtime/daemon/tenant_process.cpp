@@ -122,7 +122,9 @@ uint64_t TenantProcess::grown(uint64_t last, const std::atomic<uint64_t>& word) 
 void TenantProcess::copy_counters() {
   const abi::ProgressWords& words = segment().progress;
   ProgressCounters& last = counters_;
-  last.launches = grown(last.launches, words.launches);
+  const std::atomic<uint64_t> launches{words.launches.load(kRelaxed) +
+                                       words.alone_launches.load(kRelaxed)};
+  last.launches = grown(last.launches, launches);
   last.waits = grown(last.waits, words.waits);
   last.wait_ns = grown(last.wait_ns, words.wait_ns);
   last.deadline_releases = grown(last.deadline_releases, words.deadline_releases);

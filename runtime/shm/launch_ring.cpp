@@ -15,6 +15,8 @@ constexpr size_t kPayloadOffset = offsetof(LaunchRecord, submit_ns);
 constexpr size_t kPayloadWords = sizeof(LaunchEntry) / sizeof(uint64_t);
 using Payload = std::array<uint64_t, kPayloadWords>;
 
+static_assert(std::endian::native == std::endian::little);  // LaunchWords packs by shifts
+static_assert(sizeof(LaunchWords) == sizeof(LaunchEntry));
 static_assert(sizeof(LaunchEntry) == sizeof(LaunchRecord) - kPayloadOffset);
 static_assert(offsetof(LaunchRecord, cost_slot) - kPayloadOffset ==
               offsetof(LaunchEntry, cost_slot));
@@ -24,22 +26,11 @@ static_assert(offsetof(LaunchRecord, block_threads) - kPayloadOffset ==
               offsetof(LaunchEntry, block_threads));
 static_assert(offsetof(LaunchRecord, flags) - kPayloadOffset == offsetof(LaunchEntry, flags));
 
-// A claim can only fail because other threads claimed; past this many the record is not worth more
-// time.
-constexpr int kPushAttempts = 64;
-
 uint64_t* payload_of(LaunchRecord& record) {
   return &record.submit_ns;
 }
 
-// Word-wise and atomic (relaxed, ordered by `sequence`) since a late writer of a skipped ticket or
-// a forging tenant may write at the same time.
-void store_payload(LaunchRecord& record, const LaunchEntry& entry) {
-  const auto words = std::bit_cast<Payload>(entry);
-  for (size_t i = 0; i < kPayloadWords; ++i)
-    __atomic_store_n(payload_of(record) + i, words[i], __ATOMIC_RELAXED);
-}
-
+// Word-wise: see store_word().
 void load_payload(LaunchRecord& record, LaunchEntry& entry) {
   Payload words;
   for (size_t i = 0; i < kPayloadWords; ++i)
@@ -58,24 +49,7 @@ void format_ring(abi::Segment& segment, uint64_t first_ticket) {
 }
 
 bool push_launch(abi::Segment& segment, const LaunchEntry& entry) {
-  std::atomic<uint64_t>& tail = segment.ring_control.tail;
-  uint64_t ticket = tail.load(std::memory_order_relaxed);
-  for (int attempt = 0; attempt < kPushAttempts; ++attempt) {
-    LaunchRecord& record = segment.ring[ticket % kRingSlots];
-    // Pairs with the reader's release when it frees the slot.
-    const uint64_t sequence = record.sequence.load(std::memory_order_acquire);
-    const auto ahead = static_cast<int64_t>(sequence - ticket);
-    if (ahead < 0) return false;
-    if (ahead > 0) {
-      ticket = tail.load(std::memory_order_relaxed);
-      continue;
-    }
-    if (!tail.compare_exchange_weak(ticket, ticket + 1, std::memory_order_relaxed)) continue;
-    store_payload(record, entry);
-    record.sequence.store(ticket + 1, std::memory_order_release);  // pairs with step()
-    return true;
-  }
-  return false;
+  return push_launch(segment, std::bit_cast<LaunchWords>(entry));
 }
 
 bool LaunchRingReader::pop(LaunchEntry& entry, uint64_t now_ns) {

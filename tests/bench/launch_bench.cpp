@@ -16,6 +16,7 @@ namespace {
 struct Driver {
   decltype(&::cuInit) init;
   decltype(&::cuStreamCreate) create_stream;
+  decltype(&::cuStreamDestroy_v2) destroy_stream;
   decltype(&::cuModuleLoadData) load;
   decltype(&::cuModuleGetFunction) get_function;
   decltype(&::cuStreamSynchronize) synchronize;
@@ -42,6 +43,7 @@ Driver open_driver(const char* name) {
   Driver driver{};
   take(library, "cuInit", driver.init);
   take(library, "cuStreamCreate", driver.create_stream);
+  take(library, "cuStreamDestroy_v2", driver.destroy_stream);
   take(library, "cuModuleLoadData", driver.load);
   take(library, "cuModuleGetFunction", driver.get_function);
   take(library, "cuStreamSynchronize", driver.synchronize);
@@ -58,6 +60,10 @@ struct Program {
     driver.get_function(&function, module, "bench_kernel");
     driver.create_stream(&stream, 0);
   }
+  ~Program() { driver.destroy_stream(stream); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
   const Driver& driver;
   CUmodule module = nullptr;
   CUfunction function = nullptr;

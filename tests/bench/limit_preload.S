@@ -25,6 +25,7 @@
     entry cuModuleLoadData, 32
     entry cuModuleGetFunction, 40
     entry cuStreamSynchronize, 48
+    entry cuStreamDestroy_v2, 56
 limit_never:
     ud2
     .section .note.GNU-stack, "", @progbits

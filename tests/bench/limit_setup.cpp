@@ -8,16 +8,16 @@
 #include <cstdlib>
 
 extern "C" {
-void* limit_real[7];
+void* limit_real[8];
 uint64_t* limit_counter;
 uint64_t* limit_word;
 }
 
 namespace {
 
-constexpr const char* kNames[] = {"cuLaunchKernel",     "cuLaunchKernelEx", "cuInit",
-                                  "cuStreamCreate",     "cuModuleLoadData", "cuModuleGetFunction",
-                                  "cuStreamSynchronize"};
+constexpr const char* kNames[] = {"cuLaunchKernel",      "cuLaunchKernelEx",  "cuInit",
+                                  "cuStreamCreate",      "cuModuleLoadData",  "cuModuleGetFunction",
+                                  "cuStreamSynchronize", "cuStreamDestroy_v2"};
 
 uint64_t* shared_page() {
   void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -31,7 +31,7 @@ uint64_t* shared_page() {
     fprintf(stderr, "limit preload: set GACER_REAL_LIBCUDA: %s\n", dlerror());
     exit(1);
   }
-  for (int i = 0; i < 7; ++i) limit_real[i] = dlsym(library, kNames[i]);
+  for (int i = 0; i < 8; ++i) limit_real[i] = dlsym(library, kNames[i]);
   limit_counter = shared_page();
   limit_word = shared_page();
 }

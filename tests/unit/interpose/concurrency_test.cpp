@@ -54,9 +54,7 @@ TEST_F(ConcurrencyTest,
   daemon.join();
 
   EXPECT_EQ(fake().launches, uint64_t{kThreads} * kRounds);
-  // The change from one launching thread to several may cost a count; see launches_alone().
-  EXPECT_GE(progress().launches, uint64_t{kThreads} * kRounds - kThreads);
-  EXPECT_LE(progress().launches, uint64_t{kThreads} * kRounds);
+  EXPECT_EQ(progress().launches + progress().alone_launches, uint64_t{kThreads} * kRounds);
   EXPECT_EQ(attachment_->reserved_ns, 0u);
   EXPECT_EQ(progress().waiting_threads, 0u);
   test::decide(segment(), GateMode::kUngated, 0, false, 1);

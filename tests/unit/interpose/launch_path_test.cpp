@@ -185,11 +185,26 @@ TEST_F(LaunchPathTest, given_a_daemon_that_is_leaving_then_the_shim_detaches_and
   EXPECT_EQ(launch(one_), CUDA_SUCCESS);
 }
 
-TEST_F(LaunchPathTest, given_more_streams_than_slots_then_the_rest_passes_and_is_counted) {
-  decide(segment(), GateMode::kWindow, 1'000'000'000, false, 1);
+TEST_F(LaunchPathTest, given_more_busy_streams_than_slots_then_the_rest_is_regulated_all_the_same) {
+  fake().finish_at_once = false;
+  decide(segment(), GateMode::kWindow, 1'000'000'000, true, 1);
   for (uintptr_t i = 1; i <= abi::kStreamSlots + 3; ++i) launch(test::stream_number(i));
   EXPECT_EQ(fake().launches, abi::kStreamSlots + 3);
-  EXPECT_EQ(progress().unregulated, 3u);
+  EXPECT_EQ(progress().unregulated, 0u);
+  const abi::StreamSlot& shared = segment().streams[StreamTable::kSharedSlot];
+  EXPECT_EQ(shared.submitted_cost_ns, 4 * kLeastNs);
+  EXPECT_EQ(shared.completed_cost_ns, 0u);
+  EXPECT_EQ(fake().stream_writes, abi::kStreamSlots - 1u);  // the shared slot's streams use events
+  fake().finish_all();
+  gacer_hook_cuStreamSynchronize(test::stream_number(abi::kStreamSlots));
+  EXPECT_EQ(shared.completed_cost_ns, 4 * kLeastNs);
+}
+
+TEST_F(LaunchPathTest, given_streams_that_take_turns_then_idle_slots_move_on_and_none_is_shared) {
+  decide(segment(), GateMode::kWindow, 1'000'000'000, false, 1);
+  for (uintptr_t i = 1; i <= 500; ++i) launch(test::stream_number(i));
+  EXPECT_FALSE(attachment_->streams.sharing());
+  EXPECT_EQ(progress().unregulated, 0u);
 }
 
 TEST_F(LaunchPathTest, given_a_full_ring_then_records_are_dropped_and_counted_and_launches_go_on) {
