@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 packages=(g++ clang clang-format clang-tidy libclang-rt-14-dev cmake ninja-build ccache git python3 python3-venv binutils
   libboost-dev libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev
-  liblz4-dev libzstd-dev strace procps)
+  liblz4-dev libzstd-dev strace procps g++-aarch64-linux-gnu qemu-user musl-tools)
 venv=.venv
 stamp=$venv/.gacer-setup
 minimum_cuda=12.4

@@ -2,7 +2,9 @@
 # gacer_library(NAME SOURCES ... LIBS ...)   static library with our include root and warnings
 # gacer_test(NAME SOURCES ... LIBS ... LABELS ...)   GoogleTest binary, one ctest entry per binary
 find_package(Threads REQUIRED)
-find_package(GTest REQUIRED)
+if(NOT CMAKE_CROSSCOMPILING)
+  find_package(GTest REQUIRED)
+endif()
 
 # What the sanitizer gates build: tests with label unit, tests with label concurrency.
 add_custom_target(gacer_sanitized_tests)

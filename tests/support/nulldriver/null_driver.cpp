@@ -153,6 +153,12 @@ NULLCUDA_EXPORT CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total) {
   return CUDA_SUCCESS;
 }
 
+// The tables behind this call are undocumented.
+NULLCUDA_EXPORT CUresult cuGetExportTable(const void** table, const CUuuid*) {
+  *table = nullptr;
+  return CUDA_ERROR_NOT_FOUND;
+}
+
 NULLCUDA_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
   *context = reinterpret_cast<CUcontext>(uintptr_t{0xc000});
   return CUDA_SUCCESS;
