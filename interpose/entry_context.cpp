@@ -9,6 +9,13 @@
 namespace gacer::interpose {
 namespace {
 
+// What the driver has freed with the context. NULL: its handle was never seen.
+void forget_memory(CUcontext context) {
+  shim().memory.context_gone(context);
+  shim().overhead.context_gone(context);
+  shim().pools.synchronised();
+}
+
 void forget_context(CUcontext context) {
   shim().captures.forget_context(context);
   if (Attachment* attachment = shim().session.current()) abandon_streams(*attachment, context);
@@ -25,15 +32,19 @@ template <typename Call>
 CUresult destroy(CUcontext context, const Call& call) {
   const HookScope scope;
   const CUresult result = call();
-  if (scope.outermost() && result == CUDA_SUCCESS && context != nullptr) forget_context(context);
+  if (!scope.outermost() || result != CUDA_SUCCESS || context == nullptr) return result;
+  forget_context(context);
+  forget_memory(context);
   return result;
 }
 
 template <typename Call>
-CUresult reset_primary(const Call& call) {
+CUresult reset_primary(CUdevice device, const Call& call) {
   const HookScope scope;
   const CUresult result = call();
-  if (scope.outermost() && result == CUDA_SUCCESS) forget_context(nullptr);
+  if (!scope.outermost() || result != CUDA_SUCCESS) return result;
+  forget_context(nullptr);
+  forget_memory(shim().overhead.take_primary(device));
   return result;
 }
 
@@ -41,8 +52,10 @@ template <typename Call>
 CUresult release_primary(CUdevice device, const Call& call) {
   const HookScope scope;
   const CUresult result = call();
-  if (scope.outermost() && result == CUDA_SUCCESS && primary_context_is_gone(device))
-    forget_context(nullptr);
+  if (!scope.outermost() || result != CUDA_SUCCESS || !primary_context_is_gone(device))
+    return result;
+  forget_context(nullptr);
+  forget_memory(shim().overhead.take_primary(device));
   return result;
 }
 
@@ -61,10 +74,10 @@ CUresult gacer_hook_cuCtxDestroy_v2(CUcontext context) {
 }
 
 CUresult gacer_hook_cuDevicePrimaryCtxReset(CUdevice device) {
-  return reset_primary([&] { return driver().cuDevicePrimaryCtxReset(device); });
+  return reset_primary(device, [&] { return driver().cuDevicePrimaryCtxReset(device); });
 }
 CUresult gacer_hook_cuDevicePrimaryCtxReset_v2(CUdevice device) {
-  return reset_primary([&] { return driver().cuDevicePrimaryCtxReset_v2(device); });
+  return reset_primary(device, [&] { return driver().cuDevicePrimaryCtxReset_v2(device); });
 }
 
 CUresult gacer_hook_cuDevicePrimaryCtxRelease(CUdevice device) {

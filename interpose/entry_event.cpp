@@ -14,6 +14,16 @@ CUcontext current_context() {
   return context;
 }
 
+// Unused pool memory goes back to the device when somebody waits for it.
+template <typename Call>
+CUresult then_read_pools(const Call& call) {
+  const bool nested = HookScope::inside();
+  const CUresult result = call();
+  const HookScope scope;
+  if (!nested) shim().pools.synchronised();
+  return result;
+}
+
 }  // namespace
 }  // namespace gacer::interpose
 
@@ -29,7 +39,19 @@ extern "C" {
   GACER_STREAM_MARKED_ONE(symbol, false, parameters, arguments) \
   GACER_STREAM_MARKED_ONE(symbol##_ptsz, true, parameters, arguments)
 
-GACER_STREAM_MARKED(cuStreamSynchronize, (CUstream stream), (stream))
+CUresult gacer_hook_cuStreamSynchronize(CUstream stream) {
+  return then_read_pools([&] {
+    return with_stream_marked({stream, false},
+                              [&] { return driver().cuStreamSynchronize(stream); });
+  });
+}
+CUresult gacer_hook_cuStreamSynchronize_ptsz(CUstream stream) {
+  return then_read_pools([&] {
+    return with_stream_marked({stream, true},
+                              [&] { return driver().cuStreamSynchronize_ptsz(stream); });
+  });
+}
+
 GACER_STREAM_MARKED(cuStreamQuery, (CUstream stream), (stream))
 GACER_STREAM_MARKED(cuEventRecord, (CUevent event, CUstream stream), (event, stream))
 GACER_STREAM_MARKED(cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned flags),
@@ -65,9 +87,17 @@ GACER_STREAM_MARKED(cuSignalExternalSemaphoresAsync,
   CUresult gacer_hook_##symbol parameters {                                         \
     return with_context_marked(context, [&] { return driver().symbol arguments; }); \
   }
-GACER_CONTEXT_MARKED(cuCtxSynchronize, current_context(), (), ())
+CUresult gacer_hook_cuCtxSynchronize() {
+  return then_read_pools([] {
+    return with_context_marked(current_context(), [] { return driver().cuCtxSynchronize(); });
+  });
+}
 #if CUDA_VERSION >= 13000
-GACER_CONTEXT_MARKED(cuCtxSynchronize_v2, context, (CUcontext context), (context))
+CUresult gacer_hook_cuCtxSynchronize_v2(CUcontext context) {
+  return then_read_pools([&] {
+    return with_context_marked(context, [&] { return driver().cuCtxSynchronize_v2(context); });
+  });
+}
 #endif
 #if CUDA_VERSION >= 12050
 GACER_CONTEXT_MARKED(cuCtxRecordEvent, context, (CUcontext context, CUevent event),

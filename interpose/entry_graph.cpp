@@ -12,8 +12,9 @@ template <typename Call>
 CUresult instantiate(const CUgraphExec* exec, CUgraph graph, const Call& call) {
   const HookScope scope;
   const CUresult result = call();
-  if (scope.outermost() && result == CUDA_SUCCESS && exec != nullptr)
-    shim().graphs.instantiated(*exec, graph, shim().session.device());
+  if (!scope.outermost() || result != CUDA_SUCCESS || exec == nullptr) return result;
+  shim().graphs.instantiated(*exec, graph, shim().session.device());
+  shim().graph_memory.instantiated(*exec, graph);
   return result;
 }
 
@@ -78,7 +79,10 @@ CUresult gacer_hook_cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
 
 CUresult gacer_hook_cuGraphExecDestroy(CUgraphExec exec) {
   const HookScope scope;
-  if (scope.outermost()) shim().graphs.destroyed(exec);
+  if (scope.outermost()) {
+    shim().graphs.destroyed(exec);
+    shim().graph_memory.destroyed(exec);
+  }
   return driver().cuGraphExecDestroy(exec);
 }
 

@@ -4,6 +4,7 @@
 #include "interpose/hook_declarations.h"
 #include "interpose/launch_entry.h"
 #include "interpose/launch_path.h"
+#include "interpose/memory_entry.h"
 
 namespace gacer::interpose {
 namespace {
@@ -32,7 +33,7 @@ bool is_never_held(const CUlaunchConfig& config) {
   request.stream = {stream, per_thread};
   request.key.handle = reinterpret_cast<uint64_t>(exec);
   return through_gate(request, [&] {
-    return launch(exec, stream);
+    return with_graph_memory(exec, request.stream, [&] { return launch(exec, stream); });
   });
 }
 

@@ -21,8 +21,9 @@ template <typename Handle, typename Call>
 CUresult load_image(const Handle* handle, const void* image, const Call& call) {
   const HookScope scope;
   const CUresult result = call();
-  if (scope.outermost() && result == CUDA_SUCCESS && handle != nullptr)
-    shim().kernels.learn_image(number_of(*handle), hash_image(image));
+  if (!scope.outermost() || result != CUDA_SUCCESS || handle == nullptr) return result;
+  shim().kernels.learn_image(number_of(*handle), hash_image(image));
+  shim().overhead.module_loaded(number_of(*handle), image_bytes_of(image));
   return result;
 }
 
@@ -66,7 +67,10 @@ CUresult gacer_hook_cuModuleLoadFatBinary(CUmodule* module, const void* image) {
 CUresult gacer_hook_cuModuleUnload(CUmodule module) {
   const HookScope scope;
   if (scope.outermost()) shim().kernels.forget_image(number_of(module));
-  return driver().cuModuleUnload(module);
+  const CUresult result = driver().cuModuleUnload(module);
+  if (scope.outermost() && result == CUDA_SUCCESS)
+    shim().overhead.module_unloaded(number_of(module));
+  return result;
 }
 
 CUresult gacer_hook_cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
@@ -113,7 +117,10 @@ CUresult gacer_hook_cuLibraryLoadFromFile(CUlibrary* library, const char* path,
 CUresult gacer_hook_cuLibraryUnload(CUlibrary library) {
   const HookScope scope;
   if (scope.outermost()) shim().kernels.forget_image(number_of(library));
-  return driver().cuLibraryUnload(library);
+  const CUresult result = driver().cuLibraryUnload(library);
+  if (scope.outermost() && result == CUDA_SUCCESS)
+    shim().overhead.module_unloaded(number_of(library));
+  return result;
 }
 
 CUresult gacer_hook_cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {

@@ -64,7 +64,19 @@ size_t image_bytes(const void* image) {
   return looks_like_text(text) ? strlen(text) : 0;
 }
 
+// NULL in, NULL out.
+const void* without_wrapper(const void* image) {
+  // Four bytes first: a short PTX text may end a page.
+  if (image == nullptr || read_as<uint32_t>(image) != kWrapperMagic) return image;
+  return read_as<FatbinWrapper>(image).data;
+}
+
 }  // namespace
+
+uint64_t image_bytes_of(const void* image) {
+  image = without_wrapper(image);
+  return image == nullptr ? 0 : image_bytes(image);
+}
 
 uint64_t hash_bytes(const void* data, size_t bytes, uint64_t seed) {
   const auto* at = static_cast<const unsigned char*>(data);
@@ -76,9 +88,7 @@ uint64_t hash_bytes(const void* data, size_t bytes, uint64_t seed) {
 }
 
 uint64_t hash_image(const void* image) {
-  if (image == nullptr) return 0;
-  // Four bytes first: a short PTX text may end a page.
-  if (read_as<uint32_t>(image) == kWrapperMagic) image = read_as<FatbinWrapper>(image).data;
+  image = without_wrapper(image);
   const size_t bytes = image == nullptr ? 0 : image_bytes(image);
   if (bytes == 0) return 0;
   const size_t head = std::min(bytes, kSampleBytes);

@@ -13,6 +13,9 @@ namespace gacer::interpose {
 // so nothing of it is read).
 uint64_t hash_image(const void* image);
 
+// Of such an image; 0: NULL or of no known kind.
+uint64_t image_bytes_of(const void* image);
+
 uint64_t hash_bytes(const void* data, size_t bytes, uint64_t seed);
 
 // Of a kernel: never 0.

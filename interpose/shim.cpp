@@ -21,6 +21,10 @@ void in_fork_child() {
   mine.graphs.reset();
   mine.priorities.reset();
   mine.memory.reset();
+  mine.pools.reset();
+  mine.vmm.reset();
+  mine.graph_memory.reset();
+  mine.overhead.reset();
   reset_driver_lock();
   reset_coverage();
 }

@@ -6,7 +6,11 @@
 #include "interpose/capture_tracker.h"
 #include "interpose/graph_costs.h"
 #include "interpose/kernel_registry.h"
+#include "interpose/memory_graphs.h"
 #include "interpose/memory_ledger.h"
+#include "interpose/memory_overhead.h"
+#include "interpose/memory_pools.h"
+#include "interpose/memory_vmm.h"
 #include "interpose/session.h"
 #include "interpose/stream_priorities.h"
 
@@ -19,6 +23,10 @@ struct Shim {
   GraphCosts graphs{kernels};
   StreamPriorities priorities;
   MemoryLedger memory{session};
+  MemoryPools pools{memory};
+  MemoryVmm vmm{memory};
+  MemoryGraphs graph_memory{memory};
+  MemoryOverhead overhead{memory};
 };
 
 namespace detail {
