@@ -11,6 +11,9 @@
 #include "interpose/spin_lock.h"
 #include "runtime/base/log.h"
 
+// musl has none.
+#pragma weak dlvsym
+
 namespace gacer::interpose {
 
 constinit DriverTable gacer_driver_table;
@@ -26,7 +29,7 @@ constinit std::atomic<void*> library{nullptr};
 constinit SymbolSource symbol_source = nullptr;
 constinit void* symbol_context = nullptr;
 // The driver's own constructors may call driver functions while we open it.
-thread_local bool loading_here = false;
+[[gnu::tls_model("initial-exec")]] thread_local bool loading_here = false;
 
 struct Search {
   dev_t own_device = 0;
@@ -43,6 +46,7 @@ bool is_a_shim(void* handle) {
 // Interposers have no symbol versions, so asking for a version passes them by.
 DlopenFunction libc_dlopen() {
   for (const char* version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"}) {
+    if (&dlvsym == nullptr) break;
     void* address = dlvsym(RTLD_NEXT, "dlopen", version);
     if (address == nullptr) continue;
     DlopenFunction function = nullptr;

@@ -28,7 +28,7 @@ CUresult replace(const char* name, void** function, int version, cuuint64_t flag
   if (*function == nullptr) return not_found(status);
   void* const real = *function;
   *function = hook_for(name, version, flags, real);
-  if (*function == real) note_handed_out_function(name);
+  if (*function == real && name != nullptr) note_handed_out_function(name);
   return result;
 }
 

@@ -86,8 +86,10 @@ ECHO_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CU
   *blocks = 13;
   return CUDA_SUCCESS;
 }
-ECHO_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    int* blocks, CUfunction function, int threads, size_t smem, unsigned flags) {
+ECHO_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks,
+                                                                          CUfunction function,
+                                                                          int threads, size_t smem,
+                                                                          unsigned flags) {
   echo("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", function, threads, smem, flags);
   *blocks = 14;
   return CUDA_SUCCESS;
@@ -113,7 +115,7 @@ ECHO_EXPORT CUresult cuGetProcAddress_v2(const char* name, void** function, int 
       if (*function == nullptr && strcmp(known->name, symbol) == 0) *function = known->address;
   }
   if (status != nullptr)
-    *status = *function != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS
-                                   : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    *status =
+        *function != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   return CUDA_SUCCESS;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with C++ of its own: another Boost.Interprocess in the global scope (make_poison.py, and
-// the class below), exceptions through its own libstdc++, thrown over and over while it uses CUDA.
+// A program with C++ of its own: another Boost.Interprocess in the global scope (make_poison.py,
+// and the class below), exceptions through its own libstdc++, thrown over and over while it uses
+// CUDA.
 #include <cuda.h>
 #include <cxxabi.h>
 #include <dlfcn.h>

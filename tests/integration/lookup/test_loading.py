@@ -14,6 +14,7 @@ from preload_case import BUILD, HERE, LIMIT_S, NULL, SHIM, PreloadCase
 
 WINDOW = ("--mode", "window", "--window", "1000000000", "--record", "--mem", "16777216")
 MUSL = HERE / "musl_dynamic"
+NO_DEVICE = 100
 
 
 class LoadingTest(PreloadCase):
@@ -69,6 +70,7 @@ class LoadingTest(PreloadCase):
         if not client.exists():
             self.skipTest("the toolkit has no libcudart_static.a")
         bare, ours = self.succeed(client, preload=None), self.succeed(client)
+        self.assertIn("driver 0 ", bare.stdout)
         self.assertEqual(ours.stdout, bare.stdout)
 
     # -- where the driver is --------------------------------------------------------------------------------------
@@ -205,6 +207,9 @@ class LoadingTest(PreloadCase):
         self.assertEqual(ran.stdout, "caught\n")
         self.assertEqual(daemon.end()["clients"][0]["launches"], 400)
 
+    def test_the_librarys_own_cpp_runtime_throws_and_catches(self):
+        self.assertEqual(self.succeed(HERE / "lookup_own_runtime", preload=None).stdout, "")
+
     # -- programs without CUDA --------------------------------------------------------------------------------------
 
     def plain_programs(self):
@@ -231,10 +236,21 @@ class LoadingTest(PreloadCase):
         self.assertEqual((ran.stdout, ran.stderr), ("hello\n", ""))
 
     @unittest.skipUnless(MUSL.exists(), "musl-gcc is not installed")
-    def test_con_14_a_dynamic_musl_program_is_never_silently_ungoverned(self):
-        self.assertEqual(self.succeed(MUSL, preload=None).stdout, "hello\n")
-        ran = self.run_program(MUSL)
-        print(ran)
+    def test_con_14_a_dynamic_musl_program_without_cuda_works(self):
+        ran = self.succeed(MUSL)
+        self.assertEqual((ran.stdout, ran.stderr), ("hello\n", ""))
+
+    @unittest.skipUnless(MUSL.exists(), "musl-gcc is not installed")
+    def test_con_14_cuda_in_a_musl_program_is_governed_where_the_driver_loads(self):
+        self.attached_launches([HERE / "musl_cuda", 10], 10, copies=1)
+
+    @unittest.skipUnless(MUSL.exists(), "musl-gcc is not installed")
+    def test_con_14_cuda_in_a_musl_program_is_refused_with_a_line_where_the_driver_does_not_load(self):
+        (self.folder / "libcuda.so.1").write_bytes(b"needs another C library")
+        ran = self.run_program(HERE / "musl_cuda", 10, driver=self.folder)
+        self.assertEqual(ran.returncode, NO_DEVICE, ran)
+        self.assertEqual(len(ran.stderr.splitlines()), 1, ran.stderr)
+        self.assertTrue(ran.stderr.startswith("gacer: warn: no CUDA driver"), ran.stderr)
 
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
     def test_sym_10_programs_without_cuda_make_no_system_call_after_loading(self):
