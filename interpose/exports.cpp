@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What only the preloaded library has, besides its forwarders: the C++ side of the dlopen entry,
 // and what tells a shim from a driver.
+#include <dlfcn.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -11,6 +13,21 @@
 #include "interpose/nvml/nvml_library.h"
 #include "interpose/proc_address.h"
 #include "runtime/abi/version.h"
+
+extern "C" [[gnu::weak]] const char* gnu_get_libc_version();
+
+namespace {
+
+// By which the loader answers with the shim, which is already loaded: its SONAME, or, for loaders
+// other than glibc's, which do not know libraries by that, its path.
+const char* own_name() {
+  static const char marker = 0;
+  Dl_info own{};
+  if (&gnu_get_libc_version != nullptr || dladdr(&marker, &own) == 0) return "libcuda.so.1";
+  return own.dli_fname;
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -24,8 +41,7 @@ const char* gacer_dlopen_name(const char* file, int mode) {
   if (const char* face = gacer::interpose::nvml::face_for(file, mode)) return face;
   if (!gacer::interpose::names_the_driver(file)) return file;
   gacer::interpose::note_asked_path(file);
-  // Our own SONAME: the loader answers with the shim, which is already loaded.
-  return "libcuda.so.1";
+  return own_name();
 }
 
 [[gnu::visibility("default")]] uint32_t gacer_shim_version() {

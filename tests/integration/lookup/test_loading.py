@@ -246,8 +246,9 @@ class LoadingTest(PreloadCase):
 
     @unittest.skipUnless(MUSL.exists(), "musl-gcc is not installed")
     def test_con_14_cuda_in_a_musl_program_is_refused_with_a_line_where_the_driver_does_not_load(self):
-        (self.folder / "libcuda.so.1").write_bytes(b"needs another C library")
-        ran = self.run_program(HERE / "musl_cuda", 10, driver=self.folder)
+        driver = self.folder / "libcuda.so.1"
+        driver.write_bytes(b"needs another C library")
+        ran = self.run_program(HERE / "musl_cuda", 10, GACER_REAL_LIBCUDA=str(driver))
         self.assertEqual(ran.returncode, NO_DEVICE, ran)
         self.assertEqual(len(ran.stderr.splitlines()), 1, ran.stderr)
         self.assertTrue(ran.stderr.startswith("gacer: warn: no CUDA driver"), ran.stderr)
