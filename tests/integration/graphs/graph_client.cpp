@@ -267,6 +267,38 @@ void communication(int replays) {
   printf("  released %d\n", released.load());
 }
 
+// -- priorities
+// ---------------------------------------------------------------------------------------
+
+void say_priority(CUstream stream) {
+  int priority = 99;
+  CUstreamAttrValue value{};
+  SAY(cuStreamGetPriority(stream, &priority));
+  SAY(cuStreamGetAttribute(stream, CU_STREAM_ATTRIBUTE_PRIORITY, &value));
+  printf("  %d %d\n", priority, value.priority);
+}
+
+void priorities() {
+  int least = 0;
+  int greatest = 0;
+  SAY(cuCtxGetStreamPriorityRange(&least, &greatest));
+  printf("  %d to %d\n", least, greatest);
+  for (const int wanted : {0, -1, greatest, greatest - 7, 5}) {
+    CUstream stream = nullptr;
+    SAY(cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, wanted));
+    say_priority(stream);
+    CUstreamAttrValue value{};
+    value.priority = -2;
+    SAY(cuStreamSetAttribute(stream, CU_STREAM_ATTRIBUTE_PRIORITY, &value));
+    say_priority(stream);
+    SAY(launch(stream));
+    SAY(cuStreamSynchronize(stream));
+    SAY(cuStreamDestroy(stream));
+  }
+  say_priority(new_stream());
+  say_priority(nullptr);
+}
+
 // -- graph launches in a loop
 // ------------------------------------------------------------------------
 
@@ -300,6 +332,8 @@ int main(int argc, char** argv) {
     framework(count);
   else if (strcmp(mode, "communication") == 0)
     communication(count);
+  else if (strcmp(mode, "priorities") == 0)
+    priorities();
   else if (strcmp(mode, "replay") == 0)
     replay(count);
   else

@@ -72,6 +72,9 @@ class GraphsTest(unittest.TestCase):
         self.assertEqual(process.wait(), 0, process.text())
         self.assertGreater(tenant["launches"], 100)
 
+    def test_STR_15_a_program_reads_the_priorities_that_it_has_set(self):
+        self.assertIn("0 to -5", self.same_with_and_without("priorities"))
+
     def test_STR_14_a_stopped_batch_tenant_never_delays_a_latency_tenant(self):
         self.stage.start_daemon()
         train = self.start_neighbour("train", "batch", model="resnet18")

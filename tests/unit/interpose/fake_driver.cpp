@@ -140,11 +140,12 @@ CUresult host_pointer(CUdeviceptr* device, void* host, unsigned) {
   *device = reinterpret_cast<CUdeviceptr>(host);
   return CUDA_SUCCESS;
 }
-CUresult stream_write(CUstream, CUdeviceptr address, cuuint64_t value, unsigned) {
+CUresult stream_write(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned) {
   FakeDriver& driver = fake();
   if (driver.write_result != CUDA_SUCCESS) return driver.write_result;
   driver.stream_writes.fetch_add(1);
   const std::lock_guard lock(driver.mutex);
+  if (driver.capturing.count(stream) != 0) driver.writes_into_captures.fetch_add(1);
   driver.pending.push_back({reinterpret_cast<uint64_t*>(address), value, nullptr});
   if (driver.finish_at_once) driver.finish_one();
   return CUDA_SUCCESS;
@@ -360,6 +361,11 @@ void reset_shim_state() {
   shim.graphs.reset();
   shim.priorities.reset();
   shim.memory.reset();
+  shim.memory.devices().forget();
+  shim.pools.reset();
+  shim.vmm.reset();
+  shim.graph_memory.reset();
+  shim.overhead.reset();
   interpose::reset_coverage();
 }
 

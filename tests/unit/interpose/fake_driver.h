@@ -68,6 +68,7 @@ struct FakeDriver {
   bool blocking_stream_captures = false;  // the legacy stream answers CAPTURE_IMPLICIT
   // Calls of the kind that a capture elsewhere forbids, made in another mode than relaxed.
   std::atomic<uint64_t> unsafe_calls{0};
+  std::atomic<uint64_t> writes_into_captures{0};
 
   // Work not finished yet, when finish_at_once is off.
   struct Pending {
