@@ -80,6 +80,19 @@ bool visit_cache_entries(const char* file, size_t bytes, Visit visit, void* cont
   return false;
 }
 
+// "<folder>/libcuda.so.1" of the list's first folder; an empty one is the current folder. False: no
+// more folders.
+bool next_folder(const char*& list, char (&path)[PATH_MAX]) {
+  if (list == nullptr || *list == '\0') return false;
+  const size_t length = strcspn(list, ":;");
+  path[0] = '\0';
+  if (length + sizeof "/libcuda.so.1" < sizeof path)
+    snprintf(path, sizeof path, "%.*s%s%s", static_cast<int>(length), list, length > 0 ? "/" : "",
+             kDriverName);
+  list += length + (list[length] != '\0' ? 1 : 0);
+  return true;
+}
+
 bool visit_run_paths(RunPath kind, Visit visit, void* context) {
   char list[PATH_MAX];
   for (size_t i = 0; run_path_of(i, kind, kDriverName, list, sizeof list); ++i)
@@ -96,16 +109,18 @@ bool visit_asked_path(Visit visit, void* context) {
 }  // namespace
 
 bool visit_path_list(const char* list, Visit visit, void* context) {
-  while (list != nullptr && *list != '\0') {
-    const size_t length = strcspn(list, ":;");
-    char path[PATH_MAX];
-    // A relative or empty folder would mean another file after the program's next chdir.
-    if (length > 0 && list[0] == '/' && length + sizeof "/libcuda.so.1" < sizeof path) {
-      snprintf(path, sizeof path, "%.*s/%s", static_cast<int>(length), list, kDriverName);
-      if (visit(context, path)) return true;
-    }
-    list += length + (list[length] != '\0' ? 1 : 0);
-  }
+  char path[PATH_MAX];
+  while (next_folder(list, path))
+    if (path[0] == '/' && visit(context, path)) return true;
+  return false;
+}
+
+bool visit_relative_folders(const char* list, Visit visit, void* context) {
+  char path[PATH_MAX];
+  char absolute[PATH_MAX];
+  while (next_folder(list, path))
+    if (path[0] != '/' && realpath(path, absolute) != nullptr && visit(context, absolute))
+      return true;
   return false;
 }
 
@@ -136,6 +151,7 @@ bool visit_driver_candidates(Visit visit, void* context) {
   if (named != nullptr && named[0] != '\0') return visit(context, named);
   return visit_asked_path(visit, context) || visit_run_paths(RunPath::kRpath, visit, context) ||
          visit_path_list(getenv("LD_LIBRARY_PATH"), visit, context) ||
+         visit_relative_folders(getenv("LD_LIBRARY_PATH"), visit, context) ||
          visit_run_paths(RunPath::kRunpath, visit, context) ||
          visit_loader_cache("/etc/ld.so.cache", visit, context) ||
          visit_path_list(kFolders, visit, context);

@@ -4,11 +4,12 @@
 //   1. $GACER_REAL_LIBCUDA, and then nothing else;
 //   2. the path by which the program asked for the driver (dlopen with a '/');
 //   3. the DT_RPATH of the program and of loaded objects that need libcuda.so.1;
-//   4. libcuda.so.1 in each folder of $LD_LIBRARY_PATH;
+//   4. libcuda.so.1 in each folder of $LD_LIBRARY_PATH, those given by absolute paths first: the
+//      others meant something else if the program has changed its folder since it started;
 //   5. their DT_RUNPATH;
 //   6. what /etc/ld.so.cache has for libcuda.so.1;
 //   7. the folders where distributions, WSL, compat packages and container runtimes put it.
-// Absolute paths only: by its bare name the shim would find itself.
+// `visit` gets absolute paths only: by its bare name the shim would find itself.
 #pragma once
 
 namespace gacer::interpose {
@@ -22,6 +23,7 @@ void note_asked_path(const char* file);
 
 // The parts, for tests.
 bool visit_path_list(const char* list, bool (*visit)(void*, const char*), void* context);
+bool visit_relative_folders(const char* list, bool (*visit)(void*, const char*), void* context);
 bool visit_loader_cache(const char* cache_file, bool (*visit)(void*, const char*), void* context);
 
 }  // namespace gacer::interpose

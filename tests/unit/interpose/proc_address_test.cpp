@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <set>
 #include <string>
 
@@ -60,7 +61,7 @@ TEST_F(ProcAddressTest, given_a_pointer_that_is_not_exported_then_name_version_a
 }
 
 TEST_F(ProcAddressTest, given_a_version_before_the_hooked_abi_then_the_drivers_pointer_stays) {
-  EXPECT_EQ(hook_for("cuMemAlloc", 2000, 0, unexported()), unexported());
+  EXPECT_EQ(hook_for("cuMemAllocManaged", 5050, 0, unexported()), unexported());
   EXPECT_EQ(hook_for("cuLaunchKernelEx", 11050, 0, unexported()), unexported());
 }
 
@@ -134,6 +135,107 @@ TEST_F(AnsweringDriverTest, given_a_hooked_function_then_the_hook_is_handed_out)
   answer_result = CUDA_SUCCESS;
   EXPECT_EQ(ask("cuLaunchKernel"), CUDA_SUCCESS);
   EXPECT_EQ(got_, reinterpret_cast<void*>(&gacer_hook_cuLaunchKernel));
+}
+
+CUdriverProcAddressQueryResult answer_status = CU_GET_PROC_ADDRESS_SUCCESS;
+bool answer_writes = true;
+CUresult answering_with_status(const char*, void** function, int, cuuint64_t,
+                               CUdriverProcAddressQueryResult* status) {
+  if (answer_writes) *function = answered;
+  if (status != nullptr && answer_writes) *status = answer_status;
+  return answer_result;
+}
+CUresult answering_first(const char*, void** function, int, cuuint64_t) {
+  *function = answered;
+  return answer_result;
+}
+
+struct Answer {
+  CUresult result;
+  void* function;
+  CUdriverProcAddressQueryResult status;
+};
+bool operator==(const Answer& a, const Answer& b) {
+  return a.result == b.result && a.function == b.function && a.status == b.status;
+}
+
+class StatusTest : public ProcAddressTest {
+ protected:
+  static constexpr auto kFound = CU_GET_PROC_ADDRESS_SUCCESS;
+  static constexpr auto kNotFound = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  static constexpr auto kTooOld = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+
+  void SetUp() override {
+    ProcAddressTest::SetUp();
+    table_ = driver();
+    table_.cuGetProcAddress_v2 = &answering_with_status;
+    install_driver(table_, &test::fake_symbol, nullptr);
+    answer_writes = true;
+  }
+  static Answer ask(CUresult result, void* function, CUdriverProcAddressQueryResult status) {
+    answer_result = result;
+    answered = function;
+    answer_status = status;
+    Answer got{CUDA_SUCCESS, unexported(), kTooOld};
+    got.result =
+        gacer_hook_cuGetProcAddress_v2("cuLaunchKernel", &got.function, 12000, 0, &got.status);
+    return got;
+  }
+  void without_second_lookup() {
+    const auto missing = missing_function(CUDA_ERROR_NOT_SUPPORTED);
+    memcpy(&table_.cuGetProcAddress_v2, &missing, sizeof missing);
+    table_.cuGetProcAddress = &answering_first;
+    install_driver(table_, &test::fake_symbol, nullptr);
+  }
+  DriverTable table_;
+};
+
+TEST_F(StatusTest, given_a_status_that_says_why_then_the_drivers_documented_answer_stays) {
+  EXPECT_EQ(ask(CUDA_SUCCESS, nullptr, kNotFound), (Answer{CUDA_SUCCESS, nullptr, kNotFound}));
+  EXPECT_EQ(ask(CUDA_SUCCESS, nullptr, kTooOld), (Answer{CUDA_SUCCESS, nullptr, kTooOld}));
+}
+
+TEST_F(StatusTest, SYM_05_given_success_in_both_words_with_null_then_both_say_not_found) {
+  EXPECT_EQ(ask(CUDA_SUCCESS, nullptr, kFound), (Answer{CUDA_ERROR_NOT_FOUND, nullptr, kNotFound}));
+}
+
+TEST_F(StatusTest, SYM_05_given_an_error_with_a_pointer_then_the_pointer_is_not_handed_out) {
+  EXPECT_EQ(ask(CUDA_ERROR_NOT_FOUND, in_driver("cuLaunchKernel"), kNotFound),
+            (Answer{CUDA_ERROR_NOT_FOUND, nullptr, kNotFound}));
+}
+
+TEST_F(StatusTest, given_an_error_of_the_caller_then_nothing_is_written) {
+  answer_writes = false;
+  EXPECT_EQ(ask(CUDA_ERROR_INVALID_VALUE, nullptr, kFound),
+            (Answer{CUDA_ERROR_INVALID_VALUE, unexported(), kTooOld}));
+  answer_result = CUDA_ERROR_INVALID_VALUE;
+  EXPECT_EQ(gacer_hook_cuGetProcAddress_v2(nullptr, nullptr, 12000, 0, nullptr),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(StatusTest, SYM_03_given_a_driver_with_the_first_lookup_only_then_it_serves_the_second) {
+  without_second_lookup();
+  EXPECT_EQ(ask(CUDA_SUCCESS, in_driver("cuLaunchKernel"), kTooOld),
+            (Answer{CUDA_SUCCESS, reinterpret_cast<void*>(&gacer_hook_cuLaunchKernel), kFound}));
+  EXPECT_EQ(ask(CUDA_ERROR_NOT_FOUND, nullptr, kTooOld),
+            (Answer{CUDA_SUCCESS, nullptr, kNotFound}));
+  EXPECT_EQ(ask(CUDA_ERROR_INVALID_VALUE, unexported(), kTooOld),
+            (Answer{CUDA_ERROR_INVALID_VALUE, unexported(), kTooOld}));
+  void* function = unexported();
+  answer_result = CUDA_ERROR_NOT_FOUND;
+  answered = nullptr;
+  EXPECT_EQ(gacer_hook_cuGetProcAddress_v2("cuNope", &function, 11080, 0, nullptr),
+            CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(function, nullptr);
+}
+
+TEST(VariantOf, given_suffixes_of_abi_and_stream_then_only_those_make_a_variant) {
+  for (const char* symbol : {"cuMemcpy", "cuMemcpy_v2", "cuMemcpy_v12", "cuMemcpy_ptds",
+                             "cuMemcpy_ptsz", "cuMemcpy_v2_ptds"})
+    EXPECT_TRUE(is_variant_of(symbol, "cuMemcpy")) << symbol;
+  for (const char* symbol : {"cuMemcpyAsync", "cuMemcpyAsync_ptsz", "cuMemcp", "cuMemcpy_x",
+                             "cuMemcpy_v2_", "cuMemcpy_ptds_v2", ""})
+    EXPECT_FALSE(is_variant_of(symbol, "cuMemcpy")) << symbol;
 }
 
 }  // namespace
