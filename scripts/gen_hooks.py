@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the shim's exported symbols from the driver symbol list of the toolkit's stub library.
 
-  gen_hooks.py --stub libcuda.so --hooks interpose/cuda_hooks.def --out DIR [--arch x86_64]
+  gen_hooks.py --stub libcuda.so --hooks interpose/cuda_hooks.def --out DIR [--arch x86_64] [--also DRIVER]...
+
+--also: an installed driver that may be newer than the toolkit; what it exports beyond the stub is forwarded.
 
 Output: forwarders.S (a jump to gacer_hook_NAME for hooked symbols, a counted lazy forwarder for all others,
 the dlopen entry), forward_names.inc (names of the forwarders, by index), exports.map (version script).
@@ -24,7 +26,7 @@ HEADER = "/* Written by scripts/gen_hooks.py from the driver's symbol list; not 
 def driver_symbols(stub):
     listing = subprocess.run(["nm", "-D", "--defined-only", stub], check=True, capture_output=True, text=True)
     rows = (line.split() for line in listing.stdout.splitlines())
-    return sorted({row[2].split("@")[0] for row in rows if len(row) == 3 and row[1] == "T" and row[2].startswith("cu")})
+    return sorted({row[2].split("@")[0] for row in rows if len(row) == 3 and row[1] in "TWi" and row[2].startswith("cu")})
 
 
 def nvml_symbols(hooks):
@@ -72,6 +74,7 @@ def main():
     parser.add_argument("--hooks", required=True, type=pathlib.Path)
     parser.add_argument("--out", required=True, type=pathlib.Path)
     parser.add_argument("--arch", default="x86_64")
+    parser.add_argument("--also", action="append", default=[])
     args = parser.parse_args()
     if args.arch not in ARCHITECTURES:
         sys.exit(f"gen_hooks.py: no forwarders written for {args.arch}, only for {', '.join(ARCHITECTURES)}")
@@ -79,6 +82,7 @@ def main():
     hooked = set(hooked_symbols(args.hooks)) & set(symbols)
     if len(symbols) < 300 or not hooked:
         sys.exit(f"gen_hooks.py: {args.stub} exports {len(symbols)} driver symbols: not a CUDA driver stub")
+    symbols = sorted(set(symbols).union(*map(driver_symbols, args.also)))
     text, forwarded = assembly(ARCHITECTURES[args.arch], symbols, hooked)
     args.out.mkdir(parents=True, exist_ok=True)
     write_if_changed(args.out / "forwarders.S", text)

@@ -126,18 +126,30 @@ class LoadingTest(PreloadCase):
                 self.trace.unlink(missing_ok=True)
                 self.attached_launches([HERE / "lookup_way_dlopen", 20, name], 20, copies=1)
 
+    def test_every_lookup_of_the_c_library_finds_the_shim(self):
+        for preload, expected in ((None, "libcuda.so.1"), (SHIM, "libgacer.so")):
+            found = [line.split() for line in self.succeed(HERE / "lookup_next_program", preload=preload).stdout.splitlines()]
+            self.assertEqual(len(found), 7)
+            self.assertEqual({file for _, file in found}, {expected}, found)
+
     # -- plugins, namespaces, chains ------------------------------------------------------------------------------
 
     def test_sym_19_a_plugin_that_prefers_its_own_dependencies_still_gets_the_shim(self):
         for how in ("now", "deep"):
             self.trace.unlink(missing_ok=True)
             ran = self.attached_launches([HERE / "lookup_plugin_host", how, HERE / "liblookup_linked_plugin.so", 40], 40)
-            self.assertEqual(ran.stdout, "libgacer.so\n", how)
+            self.assertTrue(ran.stdout.startswith("libgacer.so\n"), how)
+
+    def test_sym_19_such_a_plugin_gets_no_more_memory_than_the_tenant_has(self):
+        daemon = self.stand_in("--mem", "1048576")
+        ran = self.succeed(HERE / "lookup_plugin_host", "deep", HERE / "liblookup_linked_plugin.so", 0)
+        self.assertEqual(ran.stdout, "libgacer.so\nout of memory\n")
+        self.assertEqual(daemon.end()["memory_used"], 0)
 
     def test_sym_19_a_namespace_of_its_own_works_and_is_not_governed(self):
         daemon = self.stand_in(*WINDOW)
         ran = self.succeed(HERE / "lookup_plugin_host", "apart", HERE / "liblookup_linked_plugin.so", 40)
-        self.assertEqual(ran.stdout, "libcuda.so.1\n")
+        self.assertEqual(ran.stdout, "libcuda.so.1\nmemory\n")
         self.assertEqual(self.launches_in_driver(), 40)
         self.assertEqual(daemon.end()["clients"], [])
 
@@ -178,6 +190,12 @@ class LoadingTest(PreloadCase):
             self.succeed(HERE / "lookup_launcher", how, HERE / "lookup_way_linked", 25)
             self.assertEqual(self.launches_in_driver(), 25)
             self.assertEqual(daemon.end()["clients"], [])
+
+    def test_sym_17_a_launcher_with_an_empty_environment_starts_a_program_that_works_alone(self):
+        program = self.with_own_driver("lookup_own_runpath")
+        daemon = self.stand_in(*WINDOW)
+        self.succeed(HERE / "lookup_launcher", "empty", program, 25)
+        self.assertEqual(daemon.end()["clients"], [])
 
     def test_a_preload_by_a_path_with_spaces_is_found_by_its_folder(self):
         folder = self.folder / "a b"

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """cuGetProcAddress and dlsym under the preload, on null drivers of several ages."""
 import json
+import os
 import pathlib
+import platform
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -164,6 +167,20 @@ class LookupTest(PreloadCase):
         path = BUILD / "newdriver" / "libcuda.so.999.1"
         self.succeed(BUILD / "tests" / "shim_client", "launch", 50, driver=None, GACER_REAL_LIBCUDA=str(path))
         self.assertEqual(self.launches_in_driver(), 50)
+
+    def test_sym_20_a_shim_built_with_that_drivers_names_exports_them_too(self):
+        root = HOOKS.parents[1]
+        for arch, compiler in (("x86_64", "cc"), ("aarch64", "aarch64-linux-gnu-gcc")):
+            subprocess.run([sys.executable, "-B", root / "scripts" / "gen_hooks.py", "--stub", os.environ["GACER_STUB"],
+                            "--hooks", HOOKS.parent / "cuda_hooks.def", "--out", self.folder, "--arch", arch,
+                            "--also", BUILD / "newdriver" / "libcuda.so.1"], check=True)
+            if platform.machine() != arch and shutil.which(compiler) is None:
+                continue
+            subprocess.run([compiler, "-c", self.folder / "forwarders.S", "-o", self.folder / "f.o"], check=True)
+            defined = subprocess.run(["readelf", "-sW", self.folder / "f.o"], check=True, capture_output=True, text=True)
+            for name in ("cuFuture00", "cuFuture39", "cuLaunchKernel"):
+                self.assertTrue(re.search(rf"FUNC +GLOBAL +DEFAULT +1 {name}\b", defined.stdout), name)
+                self.assertIn(f" {name};", (self.folder / "exports.map").read_text())
 
     def test_by_dlsym_a_newer_name_is_missing_as_in_an_older_driver(self):
         rows = self.ask("ways", ["cuFuture00"], driver=BUILD / "newdriver")
