@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,15 +26,29 @@ uint64_t timed_launch_ns() {
   return now_ns() - start_ns;
 }
 
+// What a memory limit is asked about.
+void allocate_and_free() {
+  CUdeviceptr pointer = 0;
+  const CUresult result = cuMemAlloc(&pointer, 1 << 20);
+  expect(result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY, "memory, or none left");
+  if (result == CUDA_SUCCESS) expect(cuMemFree(pointer) == CUDA_SUCCESS, "cuMemFree");
+}
+
 void wait_for_byte() {
   char byte = 0;
   [[maybe_unused]] const ssize_t got = read(STDIN_FILENO, &byte, 1);
 }
 
+// Reads nothing: the bytes are other processes' signals.
+void wait_for_end_of_input() {
+  pollfd input{STDIN_FILENO, 0, 0};
+  while ((input.revents & (POLLHUP | POLLERR)) == 0) poll(&input, 1, -1);
+}
+
 }  // namespace
 
 void timed_first_launch(int count) {
-  prepare();
+  cuInit(0);  // the driver is loaded, and nobody has attached
   printf("ready\n");
   fflush(stdout);
   wait_for_byte();
@@ -41,7 +56,7 @@ void timed_first_launch(int count) {
   launch(count);
   printf("%lu\n", first_ns);
   fflush(stdout);
-  wait_for_byte();
+  wait_for_end_of_input();
 }
 
 void launch_slowly(int seconds) {
@@ -52,15 +67,17 @@ void launch_slowly(int seconds) {
   const uint64_t end_ns = now_ns() + static_cast<uint64_t>(seconds) * 1'000'000'000U;
   while (now_ns() < end_ns) {
     longest_ns = std::max(longest_ns, timed_launch_ns());
+    allocate_and_free();
     usleep(1000);
   }
   printf("%lu\n", longest_ns);
 }
 
 void stop_then_launch(int count) {
-  prepare();
+  cuInit(0);  // the driver is loaded, and nobody has attached
   raise(SIGSTOP);
   launch(count);
+  allocate_and_free();
 }
 
 }  // namespace gacer::test
