@@ -24,7 +24,7 @@ constinit std::atomic<bool> driver_ready{false};
 
 namespace {
 
-constinit SpinLock load_lock;
+constinit SpinLock publish_lock;
 constinit std::atomic<void*> library{nullptr};
 constinit SymbolSource symbol_source = nullptr;
 constinit void* symbol_context = nullptr;
@@ -84,13 +84,18 @@ void* open_next_driver() {
     search.own_device = info.st_dev;
     search.own_inode = info.st_ino;
   }
-  if (!visit_driver_candidates(&try_candidate, &search))
-    log_line(
-        LogLevel::kWarn, "gacer",
-        "no CUDA driver (libcuda.so.1) in GACER_REAL_LIBCUDA, LD_LIBRARY_PATH or the system's "
-        "folders; "
-        "CUDA calls answer 'no device'. Install the driver or set GACER_REAL_LIBCUDA to its path");
+  loading_here = true;
+  visit_driver_candidates(&try_candidate, &search);
+  loading_here = false;
   return search.handle;
+}
+
+void say_that_there_is_none() {
+  log_line(
+      LogLevel::kWarn, "gacer",
+      "no CUDA driver (libcuda.so.1) in GACER_REAL_LIBCUDA, LD_LIBRARY_PATH or the system's "
+      "folders; "
+      "CUDA calls answer 'no device'. Install the driver or set GACER_REAL_LIBCUDA to its path");
 }
 
 void* symbol_of_library(void* handle, const char* symbol) {
@@ -106,21 +111,34 @@ const DriverTable& table_while_loading() {
   return table;
 }
 
+// False: another thread was first.
+bool publish(const DriverTable& table, void* handle) {
+  const SpinGuard guard(publish_lock);
+  if (detail::driver_ready.load(std::memory_order_relaxed)) return false;
+  gacer_driver_table = table;
+  library.store(handle, std::memory_order_relaxed);
+  detail::driver_ready.store(true, std::memory_order_release);  // pairs with driver()
+  return true;
+}
+
 }  // namespace
 
 namespace detail {
 
+// Several threads may come here at once, and each opens the driver: the loader counts. None waits
+// for another one while it does so, since that other may be inside the loader's lock, in a
+// constructor of a library that is being opened.
 const DriverTable& load_driver() {
   if (loading_here) return table_while_loading();
-  const SpinGuard guard(load_lock);
-  if (driver_ready.load(std::memory_order_relaxed)) return gacer_driver_table;
-  loading_here = true;
   void* handle = open_next_driver();
-  loading_here = false;
+  DriverTable table;
   const CUresult missing = handle == nullptr ? CUDA_ERROR_NO_DEVICE : CUDA_ERROR_NOT_SUPPORTED;
-  fill_driver_table(gacer_driver_table, &symbol_of_library, handle, missing);
-  library.store(handle, std::memory_order_relaxed);
-  driver_ready.store(true, std::memory_order_release);  // pairs with driver()
+  fill_driver_table(table, &symbol_of_library, handle, missing);
+  if (publish(table, handle)) {
+    if (handle == nullptr) say_that_there_is_none();
+  } else if (handle != nullptr) {
+    dlclose(handle);
+  }
   return gacer_driver_table;
 }
 
@@ -157,7 +175,7 @@ void install_driver(const DriverTable& table, SymbolSource symbols, void* contex
 }
 
 void reset_driver_lock() {
-  load_lock.unlock();
+  publish_lock.unlock();
 }
 
 }  // namespace gacer::interpose

@@ -19,7 +19,7 @@ const DriverTable& load_driver();
 }  // namespace detail
 
 inline const DriverTable& driver() {
-  // Pairs with the release in load_driver().
+  // Pairs with the release in publish().
   if (detail::driver_ready.load(std::memory_order_acquire)) [[likely]]
     return gacer_driver_table;
   return detail::load_driver();

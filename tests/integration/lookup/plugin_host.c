@@ -18,7 +18,7 @@ static void too_long(int number) {
 
 int main(int argc, char** argv) {
   signal(SIGALRM, &too_long);
-  alarm(100);
+  alarm(60);
   void* library = NULL;
   if (strcmp(argv[1], "apart") == 0)
     library = dlmopen(LM_ID_NEWLM, argv[2], RTLD_NOW);

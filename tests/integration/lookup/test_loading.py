@@ -53,6 +53,10 @@ class LoadingTest(PreloadCase):
             self.assertEqual(ran.stdout, "early 0\n")
             self.assertEqual(self.launches_in_driver(), 10)
 
+    def test_sym_13_such_a_constructor_does_not_deadlock_with_another_threads_first_call(self):
+        ran = self.succeed(HERE / "lookup_plugin_host", "now", HERE / "liblookup_early_race.so")
+        self.assertEqual(ran.stdout, "early 0\n")
+
     def test_sym_15_what_a_math_library_asks_reaches_the_driver_unchanged(self):
         answers, asked = {}, {}
         for preload in (None, SHIM):
