@@ -16,11 +16,6 @@ uint64_t current_context() {
   return reinterpret_cast<uint64_t>(context);
 }
 
-bool is_legacy(StreamRef stream) {
-  return stream.handle == CU_STREAM_LEGACY ||
-         (stream.handle == nullptr && !stream.null_is_per_thread);
-}
-
 // CUDA_ERROR_STREAM_CAPTURE_IMPLICIT for a legacy stream beside a blocking capture, which is not
 // harmed by the question.
 CUresult ask(StreamRef stream, CUstreamCaptureStatus& status) {
@@ -102,7 +97,7 @@ void CaptureTracker::forget_if_unchanged(uint64_t key, uint64_t begins_seen) {
 }
 
 bool CaptureTracker::is_capturing(StreamRef stream) {
-  if (!any() || is_legacy(stream)) return false;
+  if (!any() || is_legacy_stream(stream)) return false;
   const uint64_t key = stream_key(stream);
   const uint64_t begins_seen = begins_.load(kRelaxed);
   bool is_beginning = false;
@@ -114,7 +109,7 @@ bool CaptureTracker::is_capturing(StreamRef stream) {
 
 bool CaptureTracker::may_submit(StreamRef stream) {
   if (!any()) return true;
-  if (!is_legacy(stream)) return !is_capturing(stream);
+  if (!is_legacy_stream(stream)) return !is_capturing(stream);
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   return ask(stream, status) == CUDA_SUCCESS;
 }

@@ -6,6 +6,7 @@
 
 #include "interpose/capture_tracker.h"
 #include "interpose/driver.h"
+#include "interpose/shim.h"
 
 namespace gacer::interpose {
 namespace {
@@ -103,17 +104,18 @@ bool has_tail(const abi::StreamSlot& slot) {
   return slot.submitted_cost_ns.load(kRelaxed) != slot.marked_cost_ns.load(kRelaxed);
 }
 
-void drop_events(StreamState& state) {
+// `alive`: their context is.
+void drop_events(StreamState& state, bool alive) {
   for (EventQueue::Entry& entry : state.events.entries) {
-    if (entry.event != nullptr) driver().cuEventDestroy_v2(entry.event);
+    if (alive && entry.event != nullptr) driver().cuEventDestroy_v2(entry.event);
     entry = {};
   }
   state.events.first = state.events.count = 0;
 }
 
-void settle(StreamState& state, abi::StreamSlot& slot, bool with_events) {
+void settle(StreamState& state, abi::StreamSlot& slot, bool events_alive) {
   const SpinGuard guard(state.mark_lock);
-  if (with_events) drop_events(state);
+  drop_events(state, events_alive);
   const uint64_t submitted = slot.submitted_cost_ns.load(kRelaxed);
   slot.marked_cost_ns.store(submitted, kRelaxed);
   slot.completed_cost_ns.store(submitted, kRelaxed);
@@ -140,7 +142,8 @@ void mark_stream(Attachment& attachment, int index, StreamRef stream) {
   if (index != StreamTable::kSharedSlot) stream = state.stream;
   const uint64_t submitted = slot.submitted_cost_ns.load(kRelaxed);
   auto* const issue = marks_by_write(attachment, index) ? &issue_mark : &issue_mark_relaxed;
-  if (submitted != slot.marked_cost_ns.load(kRelaxed) &&
+  // Asked with the lock held: a capture that is about to begin waits for it (let_marks_finish()).
+  if (submitted != slot.marked_cost_ns.load(kRelaxed) && shim().captures.may_submit(stream) &&
       issue(attachment, stream, index, submitted))
     slot.marked_cost_ns.store(submitted, kRelaxed);
   state.mark_lock.unlock();
@@ -162,6 +165,28 @@ void mark_all_tails(Attachment& attachment, CUcontext context) {
       continue;
     if (slot == StreamTable::kSharedSlot || !has_tail(attachment.streams.slot(slot))) continue;
     mark_stream(attachment, slot, {});
+  }
+}
+
+uint64_t submitted_ns(const Attachment& attachment, int slot) {
+  // Streams that share a slot are not done together.
+  if (slot == StreamTable::kNone || slot == StreamTable::kSharedSlot) return 0;
+  return attachment.segment.streams[slot].submitted_cost_ns.load(kRelaxed);
+}
+
+void report_finished(Attachment& attachment, int index, uint64_t submitted_ns) {
+  StreamState& state = attachment.streams.state(index);
+  abi::StreamSlot& slot = attachment.streams.slot(index);
+  const SpinGuard guard(state.mark_lock);
+  EventQueue& queue = state.events;
+  for (; queue.count > 0 && queue.entries[queue.first].cost_ns <= submitted_ns; --queue.count)
+    queue.first = (queue.first + 1) % EventQueue::kCapacity;
+  if (slot.marked_cost_ns.load(kRelaxed) < submitted_ns)
+    slot.marked_cost_ns.store(submitted_ns, kRelaxed);
+  // A mark of a later launch may arrive meanwhile: never back behind it.
+  uint64_t completed = slot.completed_cost_ns.load(kRelaxed);
+  while (completed < submitted_ns &&
+         !slot.completed_cost_ns.compare_exchange_weak(completed, submitted_ns, kRelaxed)) {
   }
 }
 
@@ -195,8 +220,6 @@ void abandon_streams(Attachment& attachment, CUcontext context) {
     // The shared slot's streams may be of any context; what remains of it settles too.
     const bool shared = slot == StreamTable::kSharedSlot;
     if (context != nullptr && !shared && state.context.load(kRelaxed) != context) continue;
-    // Their events went with the context.
-    for (EventQueue::Entry& entry : state.events.entries) entry = {};
     settle(state, attachment.streams.slot(slot), false);
     attachment.streams.drop_slot(slot);
   }

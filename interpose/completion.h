@@ -23,6 +23,12 @@ inline bool events_are_used(const Attachment& attachment) {
   return attachment.way.load(std::memory_order_relaxed) == CompletionWay::kEvents ||
          attachment.streams.sharing();
 }
+// What has been submitted to this stream so far; to be asked before a call that tells whether it is
+// done. 0: nothing that is counted.
+uint64_t submitted_ns(const Attachment& attachment, int slot);
+// The driver has just said that all of that is done: no mark is needed for it.
+void report_finished(Attachment& attachment, int slot, uint64_t submitted_ns);
+
 // Moves completed_cost_ns forward for events that have happened. Nothing to do with stream writes.
 void poll_events(Attachment& attachment);
 

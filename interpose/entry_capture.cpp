@@ -9,7 +9,9 @@ namespace gacer::interpose {
 namespace {
 
 // What was launched before gets its mark now: during the capture there will be none.
+// The legacy default stream cannot be captured; a mark would only order its neighbours.
 void mark_before_capture(const HookScope& scope, StreamRef stream) {
+  if (is_legacy_stream(stream)) return;
   Attachment* attachment = marking_attachment(scope);
   if (attachment != nullptr && attachment->streams.used() != 0)
     mark_stream_tail(*attachment, stream);

@@ -9,11 +9,11 @@ namespace gacer::interpose {
 namespace {
 
 template <typename Call>
-CUresult copy_and_wait(const Call& call) {
+CUresult copy_and_wait(bool per_thread, const Call& call) {
   if (shim().session.current() == nullptr) return call();
   CUcontext context = nullptr;
   driver().cuCtxGetCurrent(&context);
-  return with_context_marked(context, call);
+  return with_context_marked(context, !per_thread, call);
 }
 
 }  // namespace
@@ -23,13 +23,13 @@ using namespace gacer::interpose;  // NOLINT: entry points are global by nature
 
 extern "C" {
 
-#define GACER_COPY(symbol, parameters, arguments)                    \
-  CUresult gacer_hook_##symbol parameters {                          \
-    return copy_and_wait([&] { return driver().symbol arguments; }); \
+#define GACER_COPY(symbol, per_thread, parameters, arguments)                    \
+  CUresult gacer_hook_##symbol parameters {                                      \
+    return copy_and_wait(per_thread, [&] { return driver().symbol arguments; }); \
   }
 #define GACER_COPIES(symbol, parameters, arguments) \
-  GACER_COPY(symbol, parameters, arguments)         \
-  GACER_COPY(symbol##_ptds, parameters, arguments)
+  GACER_COPY(symbol, false, parameters, arguments)  \
+  GACER_COPY(symbol##_ptds, true, parameters, arguments)
 
 GACER_COPIES(cuMemcpyPeer,
              (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,

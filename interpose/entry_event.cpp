@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points: what the program waits for, asks about or lets others wait for. The work before it
-// gets its mark; nothing is held.
+// gets its mark, or is reported by the answer; nothing is held.
 #include "interpose/driver.h"
 #include "interpose/hook_declarations.h"
 #include "interpose/stream_marks.h"
@@ -41,18 +41,24 @@ extern "C" {
 
 CUresult gacer_hook_cuStreamSynchronize(CUstream stream) {
   return then_read_pools([&] {
-    return with_stream_marked({stream, false},
-                              [&] { return driver().cuStreamSynchronize(stream); });
+    return with_stream_finished({stream, false},
+                                [&] { return driver().cuStreamSynchronize(stream); });
   });
 }
 CUresult gacer_hook_cuStreamSynchronize_ptsz(CUstream stream) {
   return then_read_pools([&] {
-    return with_stream_marked({stream, true},
-                              [&] { return driver().cuStreamSynchronize_ptsz(stream); });
+    return with_stream_finished({stream, true},
+                                [&] { return driver().cuStreamSynchronize_ptsz(stream); });
   });
 }
 
-GACER_STREAM_MARKED(cuStreamQuery, (CUstream stream), (stream))
+CUresult gacer_hook_cuStreamQuery(CUstream stream) {
+  return with_stream_finished({stream, false}, [&] { return driver().cuStreamQuery(stream); });
+}
+CUresult gacer_hook_cuStreamQuery_ptsz(CUstream stream) {
+  return with_stream_finished({stream, true}, [&] { return driver().cuStreamQuery_ptsz(stream); });
+}
+
 GACER_STREAM_MARKED(cuEventRecord, (CUevent event, CUstream stream), (event, stream))
 GACER_STREAM_MARKED(cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned flags),
                     (event, stream, flags))
@@ -83,19 +89,20 @@ GACER_STREAM_MARKED(cuSignalExternalSemaphoresAsync,
                      CUstream stream),
                     (list, params, count, stream))
 
-#define GACER_CONTEXT_MARKED(symbol, context, parameters, arguments)                \
-  CUresult gacer_hook_##symbol parameters {                                         \
-    return with_context_marked(context, [&] { return driver().symbol arguments; }); \
+#define GACER_CONTEXT_MARKED(symbol, context, parameters, arguments)                      \
+  CUresult gacer_hook_##symbol parameters {                                               \
+    return with_context_marked(context, true, [&] { return driver().symbol arguments; }); \
   }
 CUresult gacer_hook_cuCtxSynchronize() {
   return then_read_pools([] {
-    return with_context_marked(current_context(), [] { return driver().cuCtxSynchronize(); });
+    return with_context_marked(current_context(), true, [] { return driver().cuCtxSynchronize(); });
   });
 }
 #if CUDA_VERSION >= 13000
 CUresult gacer_hook_cuCtxSynchronize_v2(CUcontext context) {
   return then_read_pools([&] {
-    return with_context_marked(context, [&] { return driver().cuCtxSynchronize_v2(context); });
+    return with_context_marked(context, true,
+                               [&] { return driver().cuCtxSynchronize_v2(context); });
   });
 }
 #endif

@@ -6,31 +6,30 @@
 namespace gacer::interpose {
 namespace {
 
-// A default stream is named by the thread and context that use it, so a mark from elsewhere would
-// go to another stream.
-bool is_ours_to_mark(const Attachment& attachment, const StreamState& state, int slot) {
-  return !is_default_stream(state.stream.handle) ||
-         attachment.streams.find(stream_key(state.stream)) == slot;
+// The slot's stream, if a mark from this thread reaches it: a default stream is named by the thread
+// and context that use it, so that a mark from elsewhere would go to another stream. A thread that
+// is marking the slot already makes ours superfluous.
+bool markable_stream(Attachment& attachment, int slot, StreamRef& stream) {
+  StreamState& state = attachment.streams.state(slot);
+  if (!state.mark_lock.try_lock()) return false;
+  stream = state.stream;
+  state.mark_lock.unlock();
+  return !is_default_stream(stream.handle) || attachment.streams.find(stream_key(stream)) == slot;
 }
 
 }  // namespace
 
 void mark_stream_tail(Attachment& attachment, StreamRef stream) {
-  if (!shim().captures.may_submit(stream)) return;
-  const uint64_t key = stream_key(stream);
-  // Once the stream itself writes, a mark is a stream-ordered call and nothing else.
-  if (attachment.way.load(std::memory_order_relaxed) == CompletionWay::kStreamWrite)
-    return mark_tail(attachment, key);
-  const RelaxedCapture relaxed;
-  if (relaxed.allows()) mark_tail(attachment, key);
+  mark_tail(attachment, stream_key(stream));
 }
 
-void mark_context_tails(Attachment& attachment, CUcontext context) {
+void mark_context_tails(Attachment& attachment, CUcontext context, bool legacy_too) {
   for (uint64_t left = attachment.streams.used(); left != 0; left &= left - 1) {
     const int slot = std::countr_zero(left);
-    const StreamState& state = attachment.streams.state(slot);
-    if (context != nullptr && state.context != context) continue;
-    if (is_ours_to_mark(attachment, state, slot)) mark_stream_tail(attachment, state.stream);
+    if (context != nullptr && attachment.streams.state(slot).context != context) continue;
+    StreamRef stream{};
+    if (!markable_stream(attachment, slot, stream)) continue;
+    if (legacy_too || !is_legacy_stream(stream)) mark_stream_tail(attachment, stream);
   }
 }
 

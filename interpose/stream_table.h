@@ -54,6 +54,11 @@ inline bool is_default_stream(CUstream handle) {
   return handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
 }
 
+inline bool is_legacy_stream(StreamRef stream) {
+  return stream.handle == CU_STREAM_LEGACY ||
+         (stream.handle == nullptr && !stream.null_is_per_thread);
+}
+
 // Completion events of one stream, where the GPU cannot write the progress word itself.
 struct EventQueue {
   static constexpr uint32_t kCapacity = 16;

@@ -153,6 +153,7 @@ TEST_F(CaptureTest, given_a_capture_elsewhere_then_our_calls_are_ordered_by_stre
   begin(one_);
   EXPECT_TRUE(may_submit(two_));
   EXPECT_FALSE(may_submit(one_));
+  gacer_hook_cuEventRecord(nullptr, two_);
   gacer_hook_cuStreamSynchronize(two_);
   gacer_hook_cuEventRecord(nullptr, one_);
   gacer_hook_cuCtxSynchronize();
@@ -168,7 +169,7 @@ TEST_F(CaptureTest, given_events_report_completion_when_capturing_then_they_are_
   launch(one_);
   begin(two_);
   const uint64_t before = fake().event_queries;
-  gacer_hook_cuStreamQuery(one_);
+  gacer_hook_cuEventRecord(nullptr, one_);
   gacer_hook_cuCtxSynchronize();
   EXPECT_GT(fake().event_queries, before);
   EXPECT_EQ(fake().unsafe_calls, 0u);
