@@ -33,13 +33,14 @@
 
 namespace gacer::simdevice {
 
-inline constexpr uint32_t kSimVersion = 2;
+inline constexpr uint32_t kSimVersion = 3;
 inline constexpr uint32_t kSimMagic = 0x47'4D'49'53U;  // "SIMG"
 inline constexpr uint32_t kMaxDevices = 8;
 inline constexpr uint64_t kDeviceBase = 0x0000'0200'0000'0000ULL;
 inline constexpr uint64_t kDeviceSpan = 0x0000'0040'0000'0000ULL;  // 256 GiB, more than any has
 inline constexpr uint64_t kVirtualBase = kDeviceBase + kMaxDevices * kDeviceSpan;
 inline constexpr uint64_t kVirtualEnd = kVirtualBase + 0x0000'0400'0000'0000ULL;
+inline constexpr uint64_t kPieceAlignment = 512;           // of pieces of pools
 inline constexpr uint64_t kPhysicalGranularity = 2 << 20;  // of physical memory and its mappings
 inline constexpr uint32_t kMaxSimMessageBytes = 64 * 1024;
 inline constexpr uint32_t kSimStreams =
@@ -65,14 +66,31 @@ enum class SimType : uint16_t {
   kModuleUnload,  // ModuleMsg
   kMpsQuery,      // -> Reply.value = 1 when this client runs under MPS
   kPeerAccess,    // PeerMsg
-  kPhysicalCreate,   // PhysicalMsg (+ memfd for host memory, as kHostMap) -> Reply.value = handle
-  kPhysicalRelease,  // PhysicalMsg.handle; mappings keep the memory
-  kPhysicalMap,      // PhysicalMsg: no access yet
-  kPhysicalUnmap,    // PhysicalMsg.address, bytes: one or several whole mappings
-  kPhysicalAccess,   // PhysicalMsg.address, bytes (whole mappings), location, access
-  kPhysicalExport,   // PhysicalMsg.handle -> descriptor
-  kPhysicalImport,   // PhysicalMsg + such a descriptor -> Reply.value = handle, value2 = bytes,
-                     // detail = location; for host memory its memfd
+  kPhysicalCreate,    // PhysicalMsg (+ memfd for host memory, as kHostMap) -> Reply.value = handle
+  kPhysicalRelease,   // PhysicalMsg.handle; mappings keep the memory
+  kPhysicalMap,       // PhysicalMsg: no access yet
+  kPhysicalUnmap,     // PhysicalMsg.address, bytes: one or several whole mappings
+  kPhysicalAccess,    // PhysicalMsg.address, bytes (whole mappings), location, access
+  kPhysicalExport,    // PhysicalMsg.handle -> descriptor
+  kPhysicalImport,    // PhysicalMsg + such a descriptor -> Reply.value = handle, value2 = bytes,
+                      // detail = location; for host memory its memfd
+  kPoolCreate,        // PoolMsg.location, bytes (most it may reserve, 0: all) -> Reply.value = pool
+  kPoolDestroy,       // PoolMsg.pool: what is allocated keeps its memory
+  kPoolAlloc,         // PoolMsg.pool, bytes, context -> Reply.value = address; freed by kMemFree
+  kPoolTrim,          // PoolMsg.pool, bytes: reserved bytes to keep
+  kPoolUsage,         // PoolMsg.pool, figure -> Reply.value = current, value2 = highest
+  kPoolResetHighest,  // PoolMsg.pool, figure
+  kPoolAccess,        // PoolMsg.pool, location, access
+  kPoolExport,        // PoolMsg.pool -> descriptor
+  kPoolImport,        // PoolMsg + such a descriptor -> Reply.value = pool, detail = location
+  kPoolImportPointer,  // PoolMsg.pool, token -> as kImportMemory
+  kExportToken,        // TokenMsg.address or shared_event -> Reply.value, value2 = token
+  kImportMemory,       // TokenMsg.token, context -> Reply.value = address, value2 = bytes, detail =
+                       // location; freed by kMemFree
+  kSharedEventCreate,  // TokenMsg -> Reply.value = id
+  kSharedEventImport,  // TokenMsg.token -> Reply.value = id
+  kSharedEventDestroy,  // TokenMsg.shared_event
+  kSharedEventQuery,    // TokenMsg.shared_event -> Reply.value = 1: its newest record is done
   // One-way (request_id 0)
   kStreamCreate = 64,  // StreamMsg
   kStreamDestroy,      // StreamMsg: what is queued still runs
@@ -111,10 +129,12 @@ struct HelloMsg {
   uint32_t reserved;
   uint64_t context_bytes;  // SIMGPU_CONTEXT_MEM: charged for a context; UINT64_MAX:
                            // the usual
-  uint64_t module_bytes;   // SIMGPU_MODULE_MEM: charged for a module besides its
-                           // variables
-  char device[32];         // SIMGPU_DEVICE or ""
-  char label[64];          // SIMGPU_LABEL, else executable name: names the track of the timeline
+  // SIMGPU_POOL_BLOCK: steps in which a pool grows; 0: the usual
+  uint64_t pool_block_bytes;
+  uint64_t module_bytes;  // SIMGPU_MODULE_MEM: charged for a module besides its
+                          // variables
+  char device[32];        // SIMGPU_DEVICE or ""
+  char label[64];         // SIMGPU_LABEL, else executable name: names the track of the timeline
 };
 
 // The hello reply's text is the device's key; both sides look its numbers up in device_models.def.
@@ -156,6 +176,33 @@ struct PhysicalMsg {
   uint32_t access;    // 0 none, 1 read, 3 read and write
 };
 inline constexpr uint32_t kHostLocation = UINT32_MAX;
+
+// Memory pools (cuMemPoolCreate, cuMemAllocAsync). When a stream gets to a free is the facade's
+// business: the server hands out again what kMemFree gave back.
+struct ShareToken {
+  uint64_t half[2];
+};
+enum class PoolFigure : uint32_t { kReserved = 0, kUsed = 1 };
+struct PoolMsg {
+  SimHeader header;
+  uint64_t pool;
+  uint64_t bytes;
+  ShareToken token;
+  uint32_t context;
+  uint32_t location;
+  uint32_t access;
+  uint32_t figure;  // PoolFigure
+};
+
+// What crosses process boundaries as plain bytes (cuIpcGetMemHandle and its kin). A token is random
+// and means an object only while that lives.
+struct TokenMsg {
+  SimHeader header;
+  ShareToken token;
+  uint64_t address;
+  uint32_t context;
+  uint32_t shared_event;  // 0: none
+};
 
 struct MemAllocMsg {
   SimHeader header;
@@ -248,7 +295,8 @@ struct MemsetOp {
 
 struct EventOp {
   OpHeader op;
-  uint32_t event;  // 0..kSimEvents-1 of the client, chosen by the facade
+  uint32_t event;  // 0..kSimEvents-1 of the client, chosen by the facade; or kSharedEvent | id of a
+                   // shared event, whose generations do not count
   uint32_t timing;
   uint64_t generation;  // record: counts up per event; wait: the generation to wait for
 };
@@ -257,6 +305,8 @@ struct HostFunctionOp {
   OpHeader op;
   uint64_t token;
 };
+
+inline constexpr uint32_t kSharedEvent = 0x8000'0000U;
 
 enum class WaitCompare : uint32_t {
   kGeq = 0,

@@ -57,6 +57,7 @@ void fill_identity(simdevice::HelloMsg& hello) {
   copy_text(hello.label, label.empty() ? executable_name() : label);
   hello.devices = static_cast<uint32_t>(number("SIMGPU_DEVICES", 0));
   hello.context_bytes = number("SIMGPU_CONTEXT_MEM", UINT64_MAX);
+  hello.pool_block_bytes = number("SIMGPU_POOL_BLOCK", 0);
   hello.module_bytes = number("SIMGPU_MODULE_MEM", 0);
   fill_mps(hello);
 }

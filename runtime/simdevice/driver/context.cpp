@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "runtime/simdevice/driver/array.h"
 #include "runtime/simdevice/driver/capture.h"
 #include "runtime/simdevice/driver/driver.h"
 #include "runtime/simdevice/driver/host_memory.h"
+#include "runtime/simdevice/driver/ipc.h"
 #include "runtime/simdevice/driver/module.h"
 
 namespace gacer::simdriver {
@@ -80,10 +82,12 @@ CUresult Context::close() {
     return of_context(stream);
   });
   driver.events.remove_if([&](Event& event) {
-    if (of_context(event)) driver.event_ids.retire(event.id, event.generation);
+    if (of_context(event)) end_event(event);
     return of_context(event);
   });
   modules().remove_context(id_);
+  forget_arrays_of(id_);
+  forget_ipc_of(id_);
   for (const Allocation& allocation : driver.memory.remove_context(id_))
     if (!allocation.on_device()) release_host(allocation);
   auto message = make_message<simdevice::ContextMsg>(simdevice::SimType::kContextDestroy);

@@ -6,6 +6,7 @@
 #include "runtime/simdevice/driver/context.h"
 #include "runtime/simdevice/driver/device.h"
 #include "runtime/simdevice/driver/driver.h"
+#include "runtime/simdevice/driver/mem_pool.h"
 
 using namespace gacer::simdriver;
 
@@ -38,7 +39,7 @@ CUresult context_or_current(CUcontext handle, std::shared_ptr<Context>& out) {
 CUresult synchronize(const std::shared_ptr<Context>& context) {
   SIM_TRY(refuse_during_capture());
   SIM_TRY(context->synchronize());
-  return collect_async_frees(false);
+  return observe_completion();
 }
 
 }  // namespace

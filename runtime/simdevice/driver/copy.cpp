@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/simdevice/driver/copy.h"
 
+#include "runtime/simdevice/driver/array.h"
+
 namespace gacer::simdriver {
 namespace {
 
@@ -20,6 +22,10 @@ uint64_t span_bytes(const CopySide& side, const CopyExtent& extent) {
 CUresult locate(const MemoryMap& memory, const CopySide& side, const CopyExtent& extent,
                 Place& out) {
   if (side.address == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (side.role == PointerRole::kArray) {
+    out = {true, false};
+    return CUDA_SUCCESS;
+  }
   const auto allocation = memory.find(side.address, span_bytes(side, extent));
   if (allocation) {
     if (!allocation->accessible) return CUDA_ERROR_INVALID_VALUE;
@@ -46,9 +52,27 @@ struct Side3d {
   CUmemorytype type;
   const void* host;
   CUdeviceptr device;
+  CUarray array;
   size_t x_bytes, y, z;
   size_t pitch, height;
 };
+
+bool inside(size_t from, size_t count, size_t limit) {
+  return from <= limit && count <= limit - from;
+}
+
+CUresult to_array_side(const Side3d& from, const CopyExtent& extent, CopySide& out) {
+  const auto array = array_tables().arrays.find(from.array);
+  if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const ArrayShape& shape = array->shape;
+  if (!inside(from.x_bytes, extent.width_bytes, shape.row_bytes) ||
+      !inside(from.y, extent.height, shape.rows) || !inside(from.z, extent.depth, shape.slices) ||
+      from.x_bytes % shape.element_bytes != 0 || extent.width_bytes % shape.element_bytes != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  out = {array->address + from.z * shape.slice_pitch() + from.y * shape.pitch + from.x_bytes,
+         PointerRole::kArray, shape.pitch, shape.slice_pitch()};
+  return CUDA_SUCCESS;
+}
 
 CUresult to_side(const Side3d& from, const CopyExtent& extent, CopySide& out) {
   switch (from.type) {
@@ -62,7 +86,7 @@ CUresult to_side(const Side3d& from, const CopyExtent& extent, CopySide& out) {
       out = {from.device, PointerRole::kUnified, 0, 0};
       break;
     case CU_MEMORYTYPE_ARRAY:
-      return CUDA_ERROR_NOT_SUPPORTED;
+      return to_array_side(from, extent, out);
     default:
       return CUDA_ERROR_INVALID_VALUE;
   }
@@ -115,16 +139,27 @@ CUresult make_copy_3d(const MemoryMap& memory, const CUDA_MEMCPY3D& p, CopyWork&
   }
   CopySide dst;
   CopySide src;
-  SIM_TRY(to_side({p.dstMemoryType, p.dstHost, p.dstDevice, p.dstXInBytes, p.dstY, p.dstZ,
-                   p.dstPitch, p.dstHeight},
+  SIM_TRY(to_side({p.dstMemoryType, p.dstHost, p.dstDevice, p.dstArray, p.dstXInBytes, p.dstY,
+                   p.dstZ, p.dstPitch, p.dstHeight},
                   extent, dst));
-  SIM_TRY(to_side({p.srcMemoryType, p.srcHost, p.srcDevice, p.srcXInBytes, p.srcY, p.srcZ,
-                   p.srcPitch, p.srcHeight},
+  SIM_TRY(to_side({p.srcMemoryType, p.srcHost, p.srcDevice, p.srcArray, p.srcXInBytes, p.srcY,
+                   p.srcZ, p.srcPitch, p.srcHeight},
                   extent, src));
-  return make_copy(memory, dst, src, extent, out);
+  SIM_TRY(make_copy(memory, dst, src, extent, out));
+  if (dst.role == PointerRole::kArray || src.role == PointerRole::kArray)
+    out.description = std::make_shared<const CUDA_MEMCPY3D>(p);
+  return CUDA_SUCCESS;
+}
+
+CUresult array_side(CUarray array, uint64_t offset, uint64_t bytes, CopySide& out) {
+  Side3d side{};
+  side.array = array;
+  side.x_bytes = offset;
+  return to_array_side(side, {bytes, 1, 1}, out);
 }
 
 CUDA_MEMCPY3D describe_copy(const CopyWork& work) {
+  if (work.description != nullptr) return *work.description;
   CUDA_MEMCPY3D p{};
   const bool to_device = work.kind == CopyKind::kHtoD || work.kind == CopyKind::kDtoD;
   const bool from_device = work.kind == CopyKind::kDtoH || work.kind == CopyKind::kDtoD;

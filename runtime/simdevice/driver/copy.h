@@ -12,6 +12,7 @@ enum class PointerRole {
   kDevice,   // must be memory the driver knows
   kHost,     // any host memory, or memory the driver knows
   kUnified,  // the same; what it is follows from the address
+  kArray,    // inside an array, checked already
 };
 
 struct CopySide {
@@ -33,7 +34,10 @@ struct CopyExtent {
 CUresult make_copy(const MemoryMap& memory, const CopySide& dst, const CopySide& src,
                    const CopyExtent& extent, CopyWork& out);
 
-// The copy a CUDA_MEMCPY3D describes. CUDA_ERROR_NOT_SUPPORTED: arrays.
+// Bytes of one row of an array from `offset` on. CUDA_ERROR_INVALID_HANDLE: no such array.
+CUresult array_side(CUarray array, uint64_t offset, uint64_t bytes, CopySide& out);
+
+// The copy a CUDA_MEMCPY3D describes.
 CUresult make_copy_3d(const MemoryMap& memory, const CUDA_MEMCPY3D& params, CopyWork& out);
 // A CUDA_MEMCPY3D that describes `work`.
 CUDA_MEMCPY3D describe_copy(const CopyWork& work);

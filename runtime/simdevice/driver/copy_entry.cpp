@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuMemcpy* without arrays
+// cuMemcpy*
 #include <memory>
 
 #include "runtime/simdevice/driver/capture.h"
@@ -57,12 +57,14 @@ CUDA_MEMCPY3D as_3d(const CUDA_MEMCPY2D& flat) {
   p.srcMemoryType = flat.srcMemoryType;
   p.srcHost = flat.srcHost;
   p.srcDevice = flat.srcDevice;
+  p.srcArray = flat.srcArray;
   p.srcPitch = flat.srcPitch;
   p.dstXInBytes = flat.dstXInBytes;
   p.dstY = flat.dstY;
   p.dstMemoryType = flat.dstMemoryType;
   p.dstHost = flat.dstHost;
   p.dstDevice = flat.dstDevice;
+  p.dstArray = flat.dstArray;
   p.dstPitch = flat.dstPitch;
   p.WidthInBytes = flat.WidthInBytes;
   p.Height = flat.Height;
@@ -73,6 +75,58 @@ CUDA_MEMCPY3D as_3d(const CUDA_MEMCPY2D& flat) {
 CUresult flat(CUstream stream, const CUDA_MEMCPY2D* params, bool wait) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUDA_MEMCPY3D p = as_3d(*params);
+  return shaped(stream, &p, wait);
+}
+
+// One end of a linear copy: bytes of an array, or an address.
+struct End {
+  bool in_array = false;
+  CUarray array = nullptr;
+  uint64_t offset = 0;
+  CopySide side;
+};
+End end_of(CUarray array, size_t offset) {
+  return {true, array, offset, {}};
+}
+End end_of(const CopySide& side) {
+  return {false, nullptr, 0, side};
+}
+
+CUresult with_arrays(CUstream stream, End dst, End src, size_t bytes, bool wait) {
+  SIM_TRY(Driver::get().ready());
+  for (End* end : {&dst, &src})
+    if (end->in_array && bytes > 0) SIM_TRY(array_side(end->array, end->offset, bytes, end->side));
+  return linear(stream, dst.side, src.side, bytes, wait);
+}
+
+CUresult peer_3d(CUstream stream, const CUDA_MEMCPY3D_PEER* params, bool wait) {
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  SIM_TRY(find_context(params->dstContext, context));
+  SIM_TRY(find_context(params->srcContext, context));
+  const CUDA_MEMCPY3D_PEER& from = *params;
+  CUDA_MEMCPY3D p{};
+  p.srcXInBytes = from.srcXInBytes;
+  p.srcY = from.srcY;
+  p.srcZ = from.srcZ;
+  p.srcMemoryType = from.srcMemoryType;
+  p.srcHost = from.srcHost;
+  p.srcDevice = from.srcDevice;
+  p.srcArray = from.srcArray;
+  p.srcPitch = from.srcPitch;
+  p.srcHeight = from.srcHeight;
+  p.dstXInBytes = from.dstXInBytes;
+  p.dstY = from.dstY;
+  p.dstZ = from.dstZ;
+  p.dstMemoryType = from.dstMemoryType;
+  p.dstHost = from.dstHost;
+  p.dstDevice = from.dstDevice;
+  p.dstArray = from.dstArray;
+  p.dstPitch = from.dstPitch;
+  p.dstHeight = from.dstHeight;
+  p.WidthInBytes = from.WidthInBytes;
+  p.Height = from.Height;
+  p.Depth = from.Depth;
   return shaped(stream, &p, wait);
 }
 
@@ -124,3 +178,31 @@ SIM_STREAM_PAIR(cuMemcpyPeerAsync, _ptsz,
                 (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, CUcontext src_context,
                  size_t bytes, CUstream stream),
                 peer, stream, dst, dst_context, src, src_context, bytes, false)
+
+SIM_DEFAULT_STREAM_PAIR(cuMemcpy3DPeer, _ptds, (const CUDA_MEMCPY3D_PEER* params), peer_3d, params,
+                        true)
+SIM_STREAM_PAIR(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER* params, CUstream stream),
+                peer_3d, stream, params, false)
+
+SIM_DEFAULT_STREAM_PAIR(cuMemcpyDtoA_v2, _ptds,
+                        (CUarray dst, size_t offset, CUdeviceptr src, size_t bytes), with_arrays,
+                        end_of(dst, offset), end_of(device(src)), bytes, true)
+SIM_DEFAULT_STREAM_PAIR(cuMemcpyAtoD_v2, _ptds,
+                        (CUdeviceptr dst, CUarray src, size_t offset, size_t bytes), with_arrays,
+                        end_of(device(dst)), end_of(src, offset), bytes, true)
+SIM_DEFAULT_STREAM_PAIR(cuMemcpyHtoA_v2, _ptds,
+                        (CUarray dst, size_t offset, const void* src, size_t bytes), with_arrays,
+                        end_of(dst, offset), end_of(host(src)), bytes, true)
+SIM_DEFAULT_STREAM_PAIR(cuMemcpyAtoH_v2, _ptds,
+                        (void* dst, CUarray src, size_t offset, size_t bytes), with_arrays,
+                        end_of(host(dst)), end_of(src, offset), bytes, true)
+SIM_DEFAULT_STREAM_PAIR(cuMemcpyAtoA_v2, _ptds,
+                        (CUarray dst, size_t dst_offset, CUarray src, size_t src_offset,
+                         size_t bytes),
+                        with_arrays, end_of(dst, dst_offset), end_of(src, src_offset), bytes, true)
+SIM_STREAM_PAIR(cuMemcpyHtoAAsync_v2, _ptsz,
+                (CUarray dst, size_t offset, const void* src, size_t bytes, CUstream stream),
+                with_arrays, stream, end_of(dst, offset), end_of(host(src)), bytes, false)
+SIM_STREAM_PAIR(cuMemcpyAtoHAsync_v2, _ptsz,
+                (void* dst, CUarray src, size_t offset, size_t bytes, CUstream stream), with_arrays,
+                stream, end_of(host(dst)), end_of(src, offset), bytes, false)

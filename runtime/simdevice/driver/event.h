@@ -18,6 +18,9 @@ struct GraphNode;
 struct Event {
   uint32_t id = 0;  // of the protocol
   uint32_t context_id = 0;
+  // Of an event that other processes may use too; 0: of this one only. The server knows the newest
+  // record then, and the fields below mean nothing.
+  uint32_t shared_id = 0;
   unsigned flags = 0;
   std::mutex mutex;         // held while a record is sent: generations reach the server in order
   uint64_t generation = 0;  // of the newest record, or of the last owner of the id
@@ -39,6 +42,7 @@ struct Event {
 // the server writes the event first, and a stream must be idle once its last event is over.
 struct EventRecordPoint {
   bool recorded = false;
+  uint32_t shared_id = 0;
   uint32_t event = 0;
   uint64_t generation = 0;
   uint32_t stream = 0;
@@ -65,6 +69,11 @@ class EventIds {
   uint32_t next_unused_ = 0;
   std::vector<Retired> retired_;
 };
+
+// Gives the event an identity that other processes can be told.
+CUresult make_shared_event(Event& event);
+// Gives its id back.
+void end_event(Event& event);
 
 CUresult find_event(CUevent handle, std::shared_ptr<Event>& out);
 

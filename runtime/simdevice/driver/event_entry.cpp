@@ -6,6 +6,7 @@
 #include "runtime/simdevice/driver/driver.h"
 #include "runtime/simdevice/driver/entry_pairs.h"
 #include "runtime/simdevice/driver/event.h"
+#include "runtime/simdevice/driver/mem_pool.h"
 #include "runtime/simdevice/driver/submit.h"
 
 using namespace gacer::simdriver;
@@ -57,13 +58,17 @@ CUresult cuEventCreate(CUevent* out, unsigned flags) {
   std::shared_ptr<Context> context;
   SIM_TRY(current_context(context));
   if (out == nullptr || (flags & ~kEventFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
-  if ((flags & CU_EVENT_INTERPROCESS) != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  const bool shared = (flags & CU_EVENT_INTERPROCESS) != 0;
+  if (shared && (flags & CU_EVENT_DISABLE_TIMING) == 0) return CUDA_ERROR_INVALID_VALUE;
   Driver& driver = Driver::get();
   auto event = std::make_shared<Event>();
   event->context_id = context->id();
   event->flags = flags;
-  if (!driver.event_ids.take(driver.link(), event->id, event->generation))
+  if (shared) {
+    SIM_TRY(make_shared_event(*event));
+  } else if (!driver.event_ids.take(driver.link(), event->id, event->generation)) {
     return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   *out = driver.events.add(std::move(event));
   return CUDA_SUCCESS;
 }
@@ -72,8 +77,7 @@ CUresult cuEventDestroy_v2(CUevent handle) {
   SIM_TRY(Driver::get().initialized());
   const std::shared_ptr<Event> event = Driver::get().events.remove(handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  const std::lock_guard lock(event->mutex);
-  Driver::get().event_ids.retire(event->id, event->generation);
+  end_event(*event);
   return CUDA_SUCCESS;
 }
 CUresult cuEventDestroy(CUevent handle) {
@@ -105,7 +109,8 @@ CUresult cuEventSynchronize(CUevent handle) {
   EventRecordPoint point;
   SIM_TRY(find_record(handle, event, point));
   SIM_TRY(refuse_during_capture());
-  return point.wait(Driver::get().link());
+  SIM_TRY(point.wait(Driver::get().link()));
+  return observe_completion();
 }
 
 CUresult cuEventElapsedTime_v2(float* out, CUevent start, CUevent end) {

@@ -10,6 +10,7 @@
 
 #include "runtime/simdevice/driver/capture.h"
 #include "runtime/simdevice/driver/driver.h"
+#include "runtime/simdevice/driver/faults.h"
 
 namespace gacer::simdriver {
 namespace {
@@ -188,6 +189,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* out, size_t bytes, unsigned flags) {
   if (out == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) return CUDA_ERROR_INVALID_VALUE;
   SIM_TRY(refuse_during_capture());
+  if (allocation_must_fail()) return CUDA_ERROR_OUT_OF_MEMORY;
   uint64_t address = 0;
   SIM_TRY(allocate_shared(*context, bytes, MemoryKind::kManaged, flags, address));
   *out = address;

@@ -1,192 +1,158 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuMemAllocAsync and memory pools. A pool is only a name here: memory is taken from the device at
-// once and given back when the stream has got to the free, so nothing is kept in reserve.
-#include <atomic>
-#include <memory>
+#include "runtime/simdevice/driver/mem_pool.h"
 
-#include "runtime/simdevice/driver/capture.h"
-#include "runtime/simdevice/driver/device.h"
 #include "runtime/simdevice/driver/device_memory.h"
 #include "runtime/simdevice/driver/driver.h"
-#include "runtime/simdevice/driver/entry_pairs.h"
-#include "runtime/simdevice/driver/handles.h"
+#include "runtime/simdevice/driver/faults.h"
 
-using namespace gacer::simdriver;
-
+namespace gacer::simdriver {
 namespace {
 
-struct Pool {
-  std::atomic<cuuint64_t> release_threshold{0};
-  std::atomic<int> reuse[3] = {
-      1, 1, 1};  // follow event dependencies, opportunistic, internal dependencies
+using simdevice::PoolMsg;
+using simdevice::SimType;
+
+struct DevicePools {
+  std::mutex mutex;
+  std::array<CUmemoryPool, simdevice::kMaxDevices> defaults{};
+  std::array<CUmemoryPool, simdevice::kMaxDevices> current{};
 };
+
+DevicePools& device_pools() {
+  static DevicePools& state = *new DevicePools;
+  return state;
+}
+
+size_t slot(CUdevice device) {
+  return static_cast<size_t>(device);
+}
+
+Reply ask_for_piece(const Pool& pool, const Stream& stream, size_t bytes) {
+  auto message = make_message<PoolMsg>(SimType::kPoolAlloc);
+  message.pool = pool.server_pool;
+  message.bytes = bytes;
+  message.context = stream.context_id;
+  return Driver::get().link().request(message);
+}
+
+void remember(const Pool& pool, const Stream& stream, uint64_t address, size_t bytes) {
+  Allocation allocation;
+  allocation.base = address;
+  allocation.bytes = bytes;
+  allocation.context_id = stream.context_id;
+  allocation.device = pool.device;
+  allocation.buffer_id = Driver::get().next_unique_id();
+  allocation.pool = pool.server_pool;
+  allocation.handle_types = pool.handle_types;
+  Driver::get().memory.add(allocation);
+}
+
+void trim(const Pool& pool, uint64_t keep_bytes) {
+  auto message = make_message<PoolMsg>(SimType::kPoolTrim);
+  message.pool = pool.server_pool;
+  message.bytes = keep_bytes;
+  Driver::get().link().request(message);
+}
+
+std::vector<std::shared_ptr<Pool>> own_pools() {
+  std::vector<std::shared_ptr<Pool>> own;
+  pools().for_each([&](Pool& pool) {
+    if (!pool.imported)
+      own.push_back(pools().find(HandleTable<CUmemoryPool, Pool>::to_handle(&pool)));
+  });
+  return own;
+}
+
+}  // namespace
 
 HandleTable<CUmemoryPool, Pool>& pools() {
   static auto& table = *new HandleTable<CUmemoryPool, Pool>;
   return table;
 }
 
-CUmemoryPool default_pool() {
-  static const CUmemoryPool pool = pools().add(std::make_shared<Pool>());
-  return pool;
-}
-
-std::atomic<CUmemoryPool> current_pool{nullptr};
-
 CUresult find_pool(CUmemoryPool handle, std::shared_ptr<Pool>& out) {
   SIM_TRY(Driver::get().ready());
-  default_pool();
   out = pools().find(handle);
   return out == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-// Graph memory nodes are not supported, so neither is allocation in a capture.
-CUresult allocate_async(CUstream stream_handle, CUdeviceptr* out, size_t bytes) {
-  std::shared_ptr<Stream> stream;
-  SIM_TRY(resolve_stream(stream_handle, stream));
-  if (out == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  SIM_TRY(refuse_on_capturing(*stream));
-  const std::shared_ptr<Context> context = stream->context.lock();
-  if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  uint64_t address = 0;
-  SIM_TRY(allocate_device(*context, bytes, true, address));
-  *out = address;
+CUresult create_pool(CUdevice device, CUmemAllocationHandleType handle_types, uint64_t most_bytes,
+                     std::shared_ptr<Pool>& out) {
+  auto message = make_message<PoolMsg>(SimType::kPoolCreate);
+  message.location = Driver::get().index_of(device);
+  message.bytes = most_bytes;
+  const Reply reply = Driver::get().link().request(message);
+  SIM_TRY(reply.error);
+  out = std::make_shared<Pool>();
+  out->server_pool = reply.value;
+  out->device = device;
+  out->handle_types = handle_types;
   return CUDA_SUCCESS;
 }
 
-CUresult allocate_from_pool(CUstream stream, CUdeviceptr* out, size_t bytes, CUmemoryPool handle) {
-  std::shared_ptr<Pool> pool;
-  SIM_TRY(find_pool(handle, pool));
-  return allocate_async(stream, out, bytes);
-}
-
-CUresult free_async(CUstream stream_handle, CUdeviceptr address) {
-  std::shared_ptr<Stream> stream;
-  SIM_TRY(resolve_stream(stream_handle, stream));
-  if (address == 0) return CUDA_SUCCESS;
-  SIM_TRY(refuse_on_capturing(*stream));
-  const auto allocation = Driver::get().memory.find(address);
-  if (!allocation || allocation->base != address || allocation->kind != MemoryKind::kDevice)
-    return CUDA_ERROR_INVALID_VALUE;
-  if (!Driver::get().memory.remove(address)) return CUDA_ERROR_INVALID_VALUE;
-  return free_after(*stream, *allocation);
-}
-
-int reuse_index(CUmemPool_attribute attribute) {
-  switch (attribute) {
-    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
-      return 0;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
-      return 1;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-      return 2;
-    default:
-      return -1;
-  }
-}
-
-}  // namespace
-
-SIM_STREAM_PAIR(cuMemAllocAsync, _ptsz, (CUdeviceptr * out, size_t bytes, CUstream stream),
-                allocate_async, stream, out, bytes)
-SIM_STREAM_PAIR(cuMemAllocFromPoolAsync, _ptsz,
-                (CUdeviceptr * out, size_t bytes, CUmemoryPool pool, CUstream stream),
-                allocate_from_pool, stream, out, bytes, pool)
-SIM_STREAM_PAIR(cuMemFreeAsync, _ptsz, (CUdeviceptr address, CUstream stream), free_async, stream,
-                address)
-
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* out, CUdevice device) {
-  SIM_TRY(check_device(device));
-  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = default_pool();
-  return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetMemPool(CUmemoryPool* out, CUdevice device) {
-  SIM_TRY(check_device(device));
-  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUmemoryPool set = current_pool.load(std::memory_order_relaxed);
-  *out = set == nullptr ? default_pool() : set;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle) {
-  SIM_TRY(check_device(device));
-  std::shared_ptr<Pool> pool;
-  SIM_TRY(find_pool(handle, pool));
-  current_pool.store(handle, std::memory_order_relaxed);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* props) {
+CUresult default_pool(CUdevice device, CUmemoryPool& out) {
   SIM_TRY(Driver::get().ready());
-  if (out == nullptr || props == nullptr || props->location.id != 0)
-    return CUDA_ERROR_INVALID_VALUE;
-  if (props->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
-      props->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
-    return CUDA_ERROR_NOT_SUPPORTED;
-  *out = pools().add(std::make_shared<Pool>());
+  DevicePools& state = device_pools();
+  const std::lock_guard lock(state.mutex);
+  CUmemoryPool& handle = state.defaults[slot(device)];
+  if (handle == nullptr) {
+    std::shared_ptr<Pool> pool;
+    SIM_TRY(create_pool(device, CU_MEM_HANDLE_TYPE_NONE, 0, pool));
+    pool->is_default = true;
+    handle = pools().add(std::move(pool));
+  }
+  out = handle;
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolDestroy(CUmemoryPool handle) {
-  std::shared_ptr<Pool> pool;
-  SIM_TRY(find_pool(handle, pool));
-  if (handle == default_pool()) return CUDA_ERROR_INVALID_VALUE;
-  CUmemoryPool expected = handle;
-  current_pool.compare_exchange_strong(expected, nullptr, std::memory_order_relaxed);
-  pools().remove(handle);
-  return CUDA_SUCCESS;
+CUresult current_pool(CUdevice device, CUmemoryPool& out) {
+  {
+    const std::lock_guard lock(device_pools().mutex);
+    out = device_pools().current[slot(device)];
+  }
+  return out == nullptr ? default_pool(device, out) : CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t) {
-  std::shared_ptr<Pool> pool;
-  SIM_TRY(find_pool(handle, pool));
-  return collect_async_frees(false);
+void set_current_pool(CUdevice device, CUmemoryPool handle) {
+  const std::lock_guard lock(device_pools().mutex);
+  device_pools().current[slot(device)] = handle;
 }
 
-CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void* value) {
-  std::shared_ptr<Pool> pool;
-  SIM_TRY(find_pool(handle, pool));
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const int index = reuse_index(attribute); index >= 0) {
-    pool->reuse[index].store(*static_cast<int*>(value), std::memory_order_relaxed);
+void forget_current_pool(CUmemoryPool handle) {
+  const std::lock_guard lock(device_pools().mutex);
+  for (CUmemoryPool& current : device_pools().current)
+    if (current == handle) current = nullptr;
+}
+
+CUresult allocate_from(const Pool& pool, const Stream& stream, size_t bytes, uint64_t& address) {
+  if (allocation_must_fail()) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (reuse_freed_in(stream, pool.server_pool, bytes, address)) {
+    remember(pool, stream, address, bytes);
     return CUDA_SUCCESS;
   }
-  if (attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) return CUDA_ERROR_NOT_SUPPORTED;
-  pool->release_threshold.store(*static_cast<cuuint64_t*>(value), std::memory_order_relaxed);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void* value) {
-  std::shared_ptr<Pool> pool;
-  SIM_TRY(find_pool(handle, pool));
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const int index = reuse_index(attribute); index >= 0) {
-    *static_cast<int*>(value) = pool->reuse[index].load(std::memory_order_relaxed);
-    return CUDA_SUCCESS;
+  SIM_TRY(collect_async_frees(false));
+  Reply reply = ask_for_piece(pool, stream, bytes);
+  if (reply.error == CUDA_ERROR_OUT_OF_MEMORY) {
+    SIM_TRY(collect_async_frees(true));
+    SIM_TRY(trim_all_pools());
+    reply = ask_for_piece(pool, stream, bytes);
   }
-  if (attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) {
-    *static_cast<cuuint64_t*>(value) = pool->release_threshold.load(std::memory_order_relaxed);
-    return CUDA_SUCCESS;
-  }
-  if (attribute != CU_MEMPOOL_ATTR_USED_MEM_CURRENT &&
-      attribute != CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)
-    return CUDA_ERROR_NOT_SUPPORTED;
-  *static_cast<cuuint64_t*>(value) = Driver::get().memory.pool_bytes();
+  SIM_TRY(reply.error);
+  address = reply.value;
+  remember(pool, stream, address, bytes);
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* list, size_t count) {
-  std::shared_ptr<Pool> pool;
-  SIM_TRY(find_pool(handle, pool));
-  return list == nullptr && count > 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
-
-CUresult cuMemPoolGetAccess(CUmemAccess_flags* out, CUmemoryPool handle, CUmemLocation* location) {
-  std::shared_ptr<Pool> pool;
-  SIM_TRY(find_pool(handle, pool));
-  if (out == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+CUresult observe_completion() {
+  SIM_TRY(collect_async_frees(false));
+  if (!take_pool_frees_seen()) return CUDA_SUCCESS;
+  for (const auto& pool : own_pools())
+    trim(*pool, pool->release_threshold.load(std::memory_order_relaxed));
   return CUDA_SUCCESS;
 }
+
+CUresult trim_all_pools() {
+  for (const auto& pool : own_pools()) trim(*pool, 0);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace gacer::simdriver

@@ -22,6 +22,7 @@ enum class MemoryKind {
   kManaged,
   kPinned,
   kRegistered,
+  kImported,    // of another process (cuIpcOpenMemHandle)
   kMapped,      // physical memory of a device, mapped by cuMemMap
   kMappedHost,  // the same of host memory
 };
@@ -37,7 +38,7 @@ struct Allocation {
   CUdevice device = 0;
   unsigned flags = 0;  // of the call that made it
   uint64_t buffer_id = 0;
-  bool from_pool = false;
+  uint64_t pool = 0;          // of the server; 0: of none
   uint64_t mapped_bytes = 0;  // host memory made by the driver: size of its mapping
 
   unsigned long long handle_types = 0;  // that the memory can be exported as
@@ -45,7 +46,7 @@ struct Allocation {
 
   bool on_device() const {
     return kind == MemoryKind::kDevice || kind == MemoryKind::kModuleGlobal ||
-           kind == MemoryKind::kMapped;
+           kind == MemoryKind::kMapped || kind == MemoryKind::kImported;
   }
   bool mapped() const { return kind == MemoryKind::kMapped || kind == MemoryKind::kMappedHost; }
 };
@@ -62,8 +63,6 @@ class MemoryMap {
   // mappings that do.
   std::optional<Allocation> find(uint64_t address, uint64_t bytes = 1) const;
   bool overlaps(uint64_t address, uint64_t bytes) const;
-  // What cuMemAllocAsync has given out.
-  uint64_t pool_bytes() const;
   // Takes out everything of a context.
   std::vector<Allocation> remove_context(uint32_t context_id);
 
@@ -77,5 +76,10 @@ class MemoryMap {
 // Frees what was given to cuMemFreeAsync and whose stream has got there; `wait`: waits for all of
 // it.
 CUresult collect_async_frees(bool wait);
+// Takes back a free that is ordered into this very stream, when the pool and the size are right:
+// the stream's order makes it safe to use the memory at once.
+bool reuse_freed_in(const Stream& stream, uint64_t pool, uint64_t bytes, uint64_t& address);
+// Whether a free has gone back to a pool since the last call.
+bool take_pool_frees_seen();
 
 }  // namespace gacer::simdriver

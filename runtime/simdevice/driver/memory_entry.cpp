@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuMemAlloc, cuMemAllocPitch, cuMemFree, cuMemGetInfo, cuMemGetAddressRange
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <mutex>
 
 #include "runtime/simdevice/driver/capture.h"
 #include "runtime/simdevice/driver/device_memory.h"
 #include "runtime/simdevice/driver/driver.h"
+#include "runtime/simdevice/driver/faults.h"
 #include "runtime/simdevice/driver/host_memory.h"
+#include "runtime/simdevice/driver/mem_pool.h"
 
 namespace gacer::simdriver {
 namespace {
@@ -25,17 +28,11 @@ struct PendingFrees {
   std::vector<PendingFree> list;
 };
 
+std::atomic<bool> pool_frees_seen{false};
+
 PendingFrees& pending_frees() {
   static PendingFrees& pending = *new PendingFrees;
   return pending;
-}
-
-CUresult free_on_server(const Allocation& allocation) {
-  auto message = make_message<simdevice::MemAllocMsg>(simdevice::SimType::kMemFree);
-  message.address = allocation.base;
-  message.bytes = allocation.bytes;
-  message.context = allocation.context_id;
-  return Driver::get().link().request(message).error;
 }
 
 Reply ask_for_memory(const Context& context, size_t bytes) {
@@ -51,30 +48,44 @@ CUresult allocate(CUdeviceptr* out, size_t bytes) {
   if (out == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   SIM_TRY(refuse_during_capture());
   uint64_t address = 0;
-  SIM_TRY(allocate_device(*context, bytes, false, address));
+  SIM_TRY(allocate_device(*context, bytes, address));
   *out = address;
   return CUDA_SUCCESS;
 }
 
 }  // namespace
 
-CUresult allocate_device(const Context& context, size_t bytes, bool from_pool, uint64_t& address) {
+CUresult give_device_memory(const Allocation& allocation) {
+  auto message = make_message<simdevice::MemAllocMsg>(simdevice::SimType::kMemFree);
+  message.address = allocation.base;
+  message.bytes = allocation.bytes;
+  message.context = allocation.context_id;
+  return Driver::get().link().request(message).error;
+}
+
+CUresult take_device_memory(const Context& context, size_t bytes, Allocation& out) {
+  if (allocation_must_fail()) return CUDA_ERROR_OUT_OF_MEMORY;
   SIM_TRY(collect_async_frees(false));
   Reply reply = ask_for_memory(context, bytes);
   if (reply.error == CUDA_ERROR_OUT_OF_MEMORY) {
     SIM_TRY(collect_async_frees(true));
+    SIM_TRY(trim_all_pools());
     reply = ask_for_memory(context, bytes);
   }
   SIM_TRY(reply.error);
+  out.base = reply.value;
+  out.bytes = bytes;
+  out.context_id = context.id();
+  out.device = context.device();
+  return CUDA_SUCCESS;
+}
+
+CUresult allocate_device(const Context& context, size_t bytes, uint64_t& address) {
   Allocation allocation;
-  allocation.base = reply.value;
-  allocation.bytes = bytes;
-  allocation.context_id = context.id();
-  allocation.device = context.device();
+  SIM_TRY(take_device_memory(context, bytes, allocation));
   allocation.buffer_id = Driver::get().next_unique_id();
-  allocation.from_pool = from_pool;
   Driver::get().memory.add(allocation);
-  address = reply.value;
+  address = allocation.base;
   return CUDA_SUCCESS;
 }
 
@@ -99,9 +110,30 @@ CUresult collect_async_frees(bool wait) {
   }
   for (const PendingFree& entry : ready) {
     SIM_TRY(link.wait_stream(entry.counter->id, entry.seq));
-    SIM_TRY(free_on_server(entry.allocation));
+    SIM_TRY(give_device_memory(entry.allocation));
+    if (entry.allocation.pool != 0) pool_frees_seen.store(true, std::memory_order_relaxed);
   }
   return CUDA_SUCCESS;
+}
+
+bool reuse_freed_in(const Stream& stream, uint64_t pool, uint64_t bytes, uint64_t& address) {
+  const auto rounded = [](uint64_t size) {
+    return (size + simdevice::kPieceAlignment - 1) / simdevice::kPieceAlignment;
+  };
+  const std::lock_guard lock(pending_frees().mutex);
+  auto& list = pending_frees().list;
+  const auto found = std::find_if(list.begin(), list.end(), [&](const PendingFree& entry) {
+    return entry.allocation.pool == pool && entry.counter == stream.counter &&
+           rounded(entry.allocation.bytes) == rounded(bytes);
+  });
+  if (found == list.end()) return false;
+  address = found->allocation.base;
+  list.erase(found);
+  return true;
+}
+
+bool take_pool_frees_seen() {
+  return pool_frees_seen.exchange(false, std::memory_order_relaxed);
 }
 
 }  // namespace gacer::simdriver
@@ -134,8 +166,10 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   SIM_TRY(refuse_during_capture());
   SIM_TRY(context->synchronize());
   if (!Driver::get().memory.remove(address)) return CUDA_ERROR_INVALID_VALUE;
-  return allocation->kind == MemoryKind::kManaged ? release_host(*allocation)
-                                                  : free_on_server(*allocation);
+  if (allocation->kind == MemoryKind::kManaged) return release_host(*allocation);
+  SIM_TRY(give_device_memory(*allocation));
+  if (allocation->pool != 0) pool_frees_seen.store(true, std::memory_order_relaxed);
+  return observe_completion();
 }
 
 CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {

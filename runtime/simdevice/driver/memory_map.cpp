@@ -51,14 +51,6 @@ bool MemoryMap::overlaps(uint64_t address, uint64_t bytes) const {
   return address - before.base < before.bytes;
 }
 
-uint64_t MemoryMap::pool_bytes() const {
-  const std::shared_lock lock(mutex_);
-  uint64_t bytes = 0;
-  for (const auto& [base, allocation] : allocations_)
-    bytes += allocation.from_pool ? allocation.bytes : 0;
-  return bytes;
-}
-
 std::vector<Allocation> MemoryMap::remove_context(uint32_t context_id) {
   std::vector<Allocation> removed;
   const std::unique_lock lock(mutex_);

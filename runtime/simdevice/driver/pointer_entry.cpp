@@ -47,7 +47,7 @@ CUresult read_attribute(const Allocation& memory, uint64_t address, CUpointer_at
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
       return put(out, memory.device);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      return put(out, 0U);
+      return put(out, memory.kind == MemoryKind::kDevice && memory.pool == 0 ? 1U : 0U);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       return put(out, static_cast<CUdeviceptr>(memory.base));
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:

@@ -7,6 +7,7 @@
 #include "runtime/simdevice/driver/driver.h"
 #include "runtime/simdevice/driver/entry_pairs.h"
 #include "runtime/simdevice/driver/event.h"
+#include "runtime/simdevice/driver/mem_pool.h"
 #include "runtime/simdevice/driver/submit.h"
 
 using namespace gacer::simdriver;
@@ -31,7 +32,7 @@ CUresult synchronize(CUstream handle) {
   SIM_TRY(resolve_stream(handle, stream));
   SIM_TRY(refuse_on_capturing(*stream));
   SIM_TRY(synchronize_stream(*stream));
-  return collect_async_frees(false);
+  return observe_completion();
 }
 
 CUresult query(CUstream handle) {

@@ -93,6 +93,10 @@ struct Issuer {
     Event& event = *work.event;
     auto op = make_op<EventOp>(SimType::kOpEventRecord, stream);
     const std::lock_guard lock(event.mutex);
+    if (event.shared_id != 0) {
+      op.event = kSharedEvent | event.shared_id;
+      return send(stream, op);
+    }
     op.event = event.id;
     op.timing = event.timing() ? 1 : 0;
     op.generation = event.generation + 1;
@@ -108,6 +112,10 @@ struct Issuer {
     auto op = make_op<EventOp>(SimType::kOpEventWait, stream);
     {
       const std::lock_guard lock(work.event->mutex);
+      if (work.event->shared_id != 0) {
+        op.event = kSharedEvent | work.event->shared_id;
+        return send(stream, op);
+      }
       if (!work.event->recorded) return CUDA_SUCCESS;
       op.event = work.event->id;
       op.generation = work.event->generation;

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "runtime/simdevice/driver/driver.h"
+#include "runtime/simdevice/driver/faults.h"
 #include "runtime/simdevice/driver/host_memory.h"
 
 namespace gacer::simdriver {
@@ -125,6 +126,7 @@ CUmemGenericAllocationHandle VirtualMemory::add(std::shared_ptr<PhysicalMemory> 
 
 CUresult VirtualMemory::create(uint64_t bytes, const CUmemAllocationProp& properties,
                                CUmemGenericAllocationHandle& handle) {
+  if (allocation_must_fail()) return CUDA_ERROR_OUT_OF_MEMORY;
   auto memory = std::make_shared<PhysicalMemory>();
   memory->bytes = bytes;
   memory->properties = properties;

@@ -39,6 +39,8 @@ struct CopyWork {
   uint64_t width_bytes = 0, height = 1, depth = 1;
   uint64_t dst_pitch = 0, src_pitch = 0;
   uint64_t dst_slice_pitch = 0, src_slice_pitch = 0;
+  // How the program described it, when arrays take part.
+  std::shared_ptr<const CUDA_MEMCPY3D> description;
 };
 
 struct MemsetWork {

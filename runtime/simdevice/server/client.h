@@ -18,6 +18,7 @@
 #include "runtime/simdevice/server/client_memory.h"
 #include "runtime/simdevice/server/client_page.h"
 #include "runtime/simdevice/server/module_store.h"
+#include "runtime/simdevice/server/share_registry.h"
 #include "runtime/simdevice/sim_messages.h"
 
 namespace gacer::simdevice {
@@ -28,13 +29,6 @@ struct StreamSlot {
   uint32_t context = 0;
   int32_t priority = 0;
   uint64_t last_seq = 0;
-};
-
-// An operation of one of the devices.
-struct EngineOp {
-  Engine* engine = nullptr;
-  OpId id = 0;
-  bool pending() const { return engine->is_pending(id); }
 };
 
 // Records of one event that may be pending: (generation, operation).
@@ -63,13 +57,16 @@ struct Client {
   bool paused = false;         // not read from: too much pending
   int externals = 0;           // host functions and value waits that run
   uint64_t context_bytes = 0;  // charged for each context
-  uint64_t module_bytes = 0;   // charged for each module besides its variables
+  uint64_t pool_block_bytes = MemoryPool::kUsualBlockBytes;
+  uint64_t module_bytes = 0;  // charged for each module besides its variables
   std::unordered_map<uint32_t, StreamSlot> streams;
   std::unordered_map<uint32_t, EventSlot> events;
   std::unordered_map<uint64_t, std::shared_ptr<LoadedModule>> modules;
   std::unordered_map<uint64_t, EngineOp> host_functions;  // token -> running operation
   std::map<uint64_t, std::shared_ptr<Backing>> handles;   // of physical memory
-  uint64_t next_handle = 1;
+  std::map<uint64_t, std::shared_ptr<MemoryPool>> pools;
+  std::map<uint32_t, std::shared_ptr<SharedEvent>> shared_events;
+  uint64_t next_handle = 1;  // for all of these
 };
 
 struct KernelPayload {

@@ -111,9 +111,34 @@ std::optional<uint64_t> ClientMemory::allocate(uint32_t context, uint64_t bytes)
   if (backing == nullptr) return std::nullopt;
   const uint64_t address = backing->device_address();
   const uint64_t size = backing->bytes();
-  regions_[address] = {size, std::move(backing), 0, context, false, 0};
+  regions_[address] = {size, std::move(backing), 0, context, false, 0, nullptr};
   spaces_.clear();
   return address;
+}
+
+bool ClientMemory::add_piece(uint32_t context, std::shared_ptr<PoolPiece> piece) {
+  const uint64_t address = piece->address();
+  if (overlaps(regions_, address, piece->bytes())) return false;
+  regions_[address] = {piece->bytes(), piece->block(), piece->offset(), context, false, 0, piece};
+  spaces_.clear();
+  return true;
+}
+
+bool ClientMemory::add_import(uint32_t context, std::shared_ptr<Backing> backing) {
+  const uint64_t address = backing->device_address();
+  const uint64_t bytes = backing->bytes();
+  if (overlaps(regions_, address, bytes)) return false;
+  regions_[address] = {bytes, std::move(backing), 0, context, false, 0, nullptr};
+  spaces_.clear();
+  return true;
+}
+
+std::variant<std::monostate, std::shared_ptr<Backing>, std::shared_ptr<PoolPiece>>
+ClientMemory::shareable(uint64_t address) const {
+  const auto found = regions_.find(address);
+  if (found == regions_.end() || found->second.mapping) return {};
+  if (found->second.piece != nullptr) return found->second.piece;
+  return found->second.backing;
 }
 
 bool ClientMemory::free(uint64_t address) {
@@ -131,7 +156,7 @@ Status ClientMemory::map(uint64_t address, uint64_t bytes, std::shared_ptr<Backi
   if (offset > backing->bytes() || bytes > backing->bytes() - offset ||
       (address | bytes | offset) % kPhysicalGranularity != 0)
     return invalid("mapping is not aligned or longer than its physical memory");
-  regions_[address] = {bytes, std::move(backing), offset, 0, true, 0};
+  regions_[address] = {bytes, std::move(backing), offset, 0, true, 0, nullptr};
   spaces_.clear();
   return {};
 }
@@ -220,9 +245,10 @@ bool ClientMemory::unmap_host(uint64_t address) {
 }
 
 bool ClientMemory::visible_to(const Region& region, uint32_t context, const Context* info) const {
-  if (!region.mapping)
+  const uint32_t access = region.piece != nullptr ? region.piece->pool()->access() : region.access;
+  if (!region.mapping && region.piece == nullptr)
     return region.context == context || (info != nullptr && info->peers.contains(region.context));
-  return info != nullptr && (region.access >> info->device->index() & 1) != 0;
+  return info != nullptr && (access >> info->device->index() & 1) != 0;
 }
 
 void ClientMemory::rebuild(uint32_t context, AddressSpace& space) const {

@@ -12,12 +12,14 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <variant>
+#include <vector>
 
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/simdevice/exec/program.h"
-#include "runtime/simdevice/server/backing.h"
 #include "runtime/simdevice/server/device_memory.h"
+#include "runtime/simdevice/server/memory_pool.h"
 
 namespace gacer::simdevice {
 
@@ -40,8 +42,17 @@ class ClientMemory {
   Status set_peer(uint32_t context, uint32_t peer, bool enable);
 
   std::optional<uint64_t> allocate(uint32_t context, uint64_t bytes);
+  // A piece of a pool; goes with the context. False: something is there already.
+  bool add_piece(uint32_t context, std::shared_ptr<PoolPiece> piece);
+  // Another process's allocation, at its own address. False as above.
+  bool add_import(uint32_t context, std::shared_ptr<Backing> backing);
   // False when no allocation of the client starts at `address`.
   bool free(uint64_t address);
+  // What makes up the allocation at `address`; monostate: none, or nothing that can be shared.
+  std::variant<std::monostate, std::shared_ptr<Backing>, std::shared_ptr<PoolPiece>> shareable(
+      uint64_t address) const;
+  // Something outside has changed who may touch what.
+  void access_changed() { spaces_.clear(); }
 
   // Maps physical memory; nobody may touch it yet. Error::code: CUresult.
   Status map(uint64_t address, uint64_t bytes, std::shared_ptr<Backing> backing, uint64_t offset);
@@ -79,7 +90,8 @@ class ClientMemory {
     uint64_t offset = 0;
     uint32_t context = 0;  // of an allocation
     bool mapping = false;
-    uint32_t access = 0;  // mapping: a bit for each device that may touch it
+    uint32_t access = 0;               // mapping: a bit for each device that may touch it
+    std::shared_ptr<PoolPiece> piece;  // of a pool, which says who may touch it
 
     uint8_t* host() const { return backing->host() + offset; }
     bool closed() const { return mapping && access == 0; }

@@ -120,7 +120,8 @@ std::string MessageHandler::dispatch(Client& client, SimType type, Packet& packe
     case SimType::kEventDestroy:
       return event_destroy(client, bytes);
     default:
-      return dispatch_op(client, type, bytes);
+      return type < SimType::kStreamCreate ? dispatch_pool(client, type, packet)
+                                           : dispatch_op(client, type, bytes);
   }
 }
 
@@ -149,6 +150,9 @@ std::string MessageHandler::hello(Client& client, std::span<const uint8_t> bytes
   client.context_bytes =
       message.context_bytes == UINT64_MAX ? kContextBytes : message.context_bytes;
   client.module_bytes = message.module_bytes;
+  if (message.pool_block_bytes != 0)
+    client.pool_block_bytes =
+        std::clamp(message.pool_block_bytes, kDeviceAlignment, device_.spec.memory_bytes);
   ClientConfig config;
   config.mps = client.mps;
   const uint32_t percent = message.mps_active_thread_percentage;

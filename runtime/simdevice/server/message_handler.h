@@ -67,6 +67,17 @@ class MessageHandler {
   std::string physical_export(Client& client, std::span<const uint8_t> bytes);
   std::string physical_import(Client& client, Packet& packet);
 
+  // pool_messages.cpp
+  std::string dispatch_pool(Client& client, SimType type, Packet& packet);
+  std::string pool_create(Client& client, const PoolMsg& message);
+  std::string pool_alloc(Client& client, const PoolMsg& message);
+  std::string pool_request(Client& client, SimType type, const PoolMsg& message, Packet& packet);
+  std::string pool_import(Client& client, const PoolMsg& message, int descriptor);
+  std::string pool_import_pointer(Client& client, const PoolMsg& message);
+  std::string token_request(Client& client, SimType type, const TokenMsg& message);
+  std::string export_token(Client& client, const TokenMsg& message);
+  std::string import_memory(Client& client, const TokenMsg& message);
+
   // stream_messages.cpp
   std::string dispatch_op(Client& client, SimType type, std::span<const uint8_t> bytes);
   std::string op_kernel(Client& client, std::span<const uint8_t> bytes);
@@ -74,6 +85,7 @@ class MessageHandler {
   std::string op_memset(Client& client, std::span<const uint8_t> bytes);
   std::string op_event_record(Client& client, std::span<const uint8_t> bytes);
   std::string op_event_wait(Client& client, std::span<const uint8_t> bytes);
+  std::string shared_event(Client& client, const EventOp& op, bool record);
   std::string wait_for(Client& client, const OpHeader& op, const EngineOp& awaited);
   std::string op_host_function(Client& client, std::span<const uint8_t> bytes);
   std::string host_function_done(Client& client, std::span<const uint8_t> bytes);

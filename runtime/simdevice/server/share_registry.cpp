@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -24,6 +25,23 @@ bool hung_up(int reading_end) {
   pollfd state{reading_end, 0, 0};
   return ::poll(&state, 1, 0) > 0 && (state.revents & POLLHUP) != 0;
 }
+
+struct Weaken {
+  template <typename T>
+  ShareRegistry::WeakObject operator()(const std::shared_ptr<T>& object) const {
+    return std::weak_ptr<T>(object);
+  }
+  ShareRegistry::WeakObject operator()(std::monostate) const { return {}; }
+};
+
+struct Lock {
+  template <typename T>
+  SharedObject operator()(const std::weak_ptr<T>& object) const {
+    if (auto alive = object.lock(); alive != nullptr) return alive;
+    return {};
+  }
+  SharedObject operator()(std::monostate) const { return {}; }
+};
 
 }  // namespace
 
@@ -55,6 +73,21 @@ SharedObject ShareRegistry::find(int fd) const {
   if (!inode) return {};
   const auto found = shares_.find(*inode);
   return found == shares_.end() ? SharedObject{} : found->second.object;
+}
+
+ShareToken ShareRegistry::make_token(const SharedObject& object) {
+  std::erase_if(tokens_,
+                [](const auto& entry) { return std::visit(Lock{}, entry.second).index() == 0; });
+  ShareToken token{};
+  while (::getrandom(&token, sizeof token, 0) != static_cast<ssize_t>(sizeof token)) {
+  }
+  tokens_[{token.half[0], token.half[1]}] = std::visit(Weaken{}, object);
+  return token;
+}
+
+SharedObject ShareRegistry::find(const ShareToken& token) const {
+  const auto found = tokens_.find({token.half[0], token.half[1]});
+  return found == tokens_.end() ? SharedObject{} : std::visit(Lock{}, found->second);
 }
 
 }  // namespace gacer::simdevice

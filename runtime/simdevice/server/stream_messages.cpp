@@ -148,6 +148,7 @@ std::string MessageHandler::op_memset(Client& client, std::span<const uint8_t> b
 std::string MessageHandler::op_event_record(Client& client, std::span<const uint8_t> bytes) {
   EventOp op;
   if (!parse(bytes, op)) return kWrongSize;
+  if ((op.event & kSharedEvent) != 0) return shared_event(client, op, true);
   if (op.event >= kSimEvents) return "event id out of range";
   EngineOp record;
   std::string problem =
@@ -161,6 +162,7 @@ std::string MessageHandler::op_event_record(Client& client, std::span<const uint
 std::string MessageHandler::op_event_wait(Client& client, std::span<const uint8_t> bytes) {
   EventOp op;
   if (!parse(bytes, op)) return kWrongSize;
+  if ((op.event & kSharedEvent) != 0) return shared_event(client, op, false);
   if (op.event >= kSimEvents) return "event id out of range";
   // A record that is not pending any more, or never was, holds nobody up.
   EngineOp awaited;
@@ -168,6 +170,18 @@ std::string MessageHandler::op_event_wait(Client& client, std::span<const uint8_
     for (const auto& [generation, record] : slot->second)
       if (generation == op.generation) awaited = record;
   return wait_for(client, op.op, awaited);
+}
+
+// Polled for also on one device: an operation of another client may vanish without an end.
+std::string MessageHandler::shared_event(Client& client, const EventOp& op, bool record) {
+  const auto found = client.shared_events.find(op.event & ~kSharedEvent);
+  if (found == client.shared_events.end()) return "shared event that does not exist";
+  SharedEvent& event = *found->second;
+  if (record)
+    return submit(client, op.op, spec_of(OpKind::kInstant), std::monostate{}, &event.newest);
+  if (!event.newest.pending())
+    return submit(client, op.op, spec_of(OpKind::kInstant), std::monostate{});
+  return submit(client, op.op, spec_of(OpKind::kExternal), RemoteWaitPayload{event.newest});
 }
 
 std::string MessageHandler::wait_for(Client& client, const OpHeader& op, const EngineOp& awaited) {

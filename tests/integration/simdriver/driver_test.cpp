@@ -254,9 +254,7 @@ TEST_F(DriverTest, ProcAddressSaysWhyNot) {
 }
 
 TEST_F(DriverTest, WhatIsNotWrittenSaysSo) {
-  CUarray array = nullptr;
-  CUDA_ARRAY_DESCRIPTOR description{16, 16, CU_AD_FORMAT_FLOAT, 1};
-  CU_IS(CUDA_ERROR_NOT_SUPPORTED, cuArrayCreate(&array, &description));
+  CU_IS(CUDA_ERROR_NOT_SUPPORTED, cuGraphicsUnregisterResource(nullptr));
   const void* table = &table;
   CUuuid id{};
   CU_IS(CUDA_ERROR_NOT_FOUND, cuGetExportTable(&table, &id));

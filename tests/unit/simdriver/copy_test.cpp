@@ -97,12 +97,12 @@ TEST_F(CopyTest, TheLastRowMustFitWithoutItsPadding) {
   EXPECT_EQ(make_copy_3d(memory, rows_to_host(512, 9), work), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(CopyTest, RowsWiderThanThePitchAndArraysAreRefused) {
+TEST_F(CopyTest, RowsWiderThanThePitchAndUnknownArraysAreRefused) {
   CUDA_MEMCPY3D p = rows_to_host(600, 2);
   EXPECT_EQ(make_copy_3d(memory, p, work), CUDA_ERROR_INVALID_VALUE);
   p = rows_to_host(100, 2);
   p.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-  EXPECT_EQ(make_copy_3d(memory, p, work), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(make_copy_3d(memory, p, work), CUDA_ERROR_INVALID_HANDLE);
   p.srcMemoryType = static_cast<CUmemorytype>(7);
   EXPECT_EQ(make_copy_3d(memory, p, work), CUDA_ERROR_INVALID_VALUE);
 }
