@@ -131,6 +131,11 @@ CUresult gacer_hook_cuStreamDestroy_v2(CUstream stream) {
   if (scope.outermost() && !is_default_stream(stream)) forget_stream(stream);
   return driver().cuStreamDestroy_v2(stream);
 }
+CUresult gacer_hook_cuStreamDestroy(CUstream stream) {
+  const HookScope scope;
+  if (scope.outermost() && !is_default_stream(stream)) forget_stream(stream);
+  return driver().cuStreamDestroy(stream);
+}
 
 #define GACER_STREAM_PRIORITY(suffix)                                                            \
   CUresult gacer_hook_cuStreamGetPriority##suffix(CUstream stream, int* priority) {              \
