@@ -13,7 +13,7 @@ case $preset in
   *) echo "build.sh: error: unknown preset '$preset'; there are: release asan tsan aarch64" >&2; exit 2 ;;
 esac
 [ $# -gt 0 ] && shift
-[ "$preset" != aarch64 ] || [ $# -gt 0 ] || set -- gacer_shim gacer_nullcuda shim_client
+[ "$preset" != aarch64 ] || [ $# -gt 0 ] || set -- gacer_shim gacer_nullcuda shim_client shim_plugin shim_plugin_host
 if [ ! -f "build/$preset/build.ninja" ]; then
   log=$(mktemp)
   trap 'rm -f "$log"' EXIT

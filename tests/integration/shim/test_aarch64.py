@@ -68,13 +68,13 @@ class Aarch64Test(unittest.TestCase):
 
     # -- running ------------------------------------------------------------------------------------------------
 
-    def emulated(self, *arguments, **more):
+    def emulated(self, *arguments, program=CLIENT, **more):
         inside = dict({"LD_PRELOAD": SHIM, "LD_LIBRARY_PATH": ARM / "nulldriver", "NULLCUDA_TRACE": self.trace,
                        "GACER_SOCKET": self.folder / "none"}, **more)
         command = ["qemu-aarch64", "-L", SYSROOT]
         for name, value in inside.items():
             command += ["-E", f"{name}={value}"]
-        ran = subprocess.run([*command, str(CLIENT), *map(str, arguments)], capture_output=True, text=True, timeout=LIMIT_S)
+        ran = subprocess.run([*command, str(program), *map(str, arguments)], capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         return ran
 
@@ -88,6 +88,9 @@ class Aarch64Test(unittest.TestCase):
 
     def test_forwarders_pass_registers_stack_and_vector_registers_on(self):
         self.emulated("forwarded")
+
+    def test_other_libraries_open_as_their_program_asked(self):
+        self.assertEqual(self.emulated(program=ARM / "tests" / "shim_plugin_host").stdout, "")
 
     def test_lookups_answer_the_shim(self):
         where = dict(line.split() for line in self.emulated("lookups").stdout.splitlines())
