@@ -76,29 +76,34 @@ void MemoryGraphs::destroyed(CUgraphExec exec) {
   graphs_.take(reinterpret_cast<uint64_t>(exec), value);
 }
 
-bool MemoryGraphs::reserve(uint32_t device, uint64_t bytes) {
-  if (ledger_.reserve(device, bytes)) return true;
-  if (shim().captures.any()) return false;
+// What `wanted` takes beyond the free part of the device's reserve. Caller holds lock_.
+bool MemoryGraphs::reserve_beyond(uint32_t device, uint64_t wanted, uint64_t& more) {
+  const uint64_t all = attribute(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, 0);
+  const uint64_t used = attribute(device, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, all);
+  const uint64_t room = all > used ? all - used : 0;
+  more = wanted > room ? wanted - room : 0;
+  return more == 0 || ledger_.reserve(device, more);
+}
+
+// Caller holds lock_.
+void MemoryGraphs::make_room(uint32_t device) {
+  if (shim().captures.any()) return;
   driver().cuDeviceGraphMemTrim(static_cast<CUdevice>(device));
   read(device, 0);
-  const bool room = shim().pools.make_room(device);
-  return ledger_.reserve(device, bytes) || (room && ledger_.reserve(device, bytes));
+  shim().pools.make_room(device);
 }
 
 bool MemoryGraphs::admit(CUgraphExec exec, Admission& admission) {
-  if (!in_use_.load(std::memory_order_relaxed)) return true;
+  if (!any()) return true;
   const SleepGuard guard(lock_);
   const uint64_t* found = graphs_.find(reinterpret_cast<uint64_t>(exec));
   if (found == nullptr) return true;
   const auto device = static_cast<uint32_t>(*found >> kDeviceShift);
   const uint64_t wanted = *found & kBytesMask;
-  const uint64_t all = attribute(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, 0);
-  const uint64_t used = attribute(device, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, all);
-  const uint64_t room = all > used ? all - used : 0;
-  const uint64_t more = wanted > room ? wanted - room : 0;
-  if (more != 0 && !reserve(device, more)) return false;
-  admission = {device, more};
-  return true;
+  admission.device = device;
+  if (reserve_beyond(device, wanted, admission.bytes)) return true;
+  make_room(device);
+  return reserve_beyond(device, wanted, admission.bytes);
 }
 
 // Makes the charge what the driver has reserved; `reserved` is already with the ledger. Caller

@@ -42,7 +42,8 @@ class MemoryGraphs {
   void reset();  // in a fork child, before any other thread exists
 
  private:
-  bool reserve(uint32_t device, uint64_t bytes);
+  bool reserve_beyond(uint32_t device, uint64_t wanted, uint64_t& more);
+  void make_room(uint32_t device);
   void read(uint32_t device, uint64_t reserved);
 
   MemoryLedger& ledger_;

@@ -48,6 +48,7 @@ void MemoryLedger::subtract(uint32_t device, uint64_t bytes) {
 void MemoryLedger::know_attachment(Attachment& attachment) {
   if (reported_to_ == &attachment) return;
   reported_to_ = &attachment;
+  answered_limit_bytes_.store(attachment.segment.gate.memory_limit_bytes.load(kRelaxed), kRelaxed);
   for (Account& account : accounts_) account.reported_bytes = account.reported_overhead_bytes = 0;
   if (attachment.memory_told_device < kMaxDevices)
     accounts_[attachment.memory_told_device].reported_bytes = attachment.memory_told_bytes;
@@ -232,6 +233,7 @@ void MemoryLedger::reset() {
   devices_.reset_lock();
   records_.clear();
   reported_to_ = nullptr;
+  answered_limit_bytes_.store(0, kRelaxed);
   for (Account& account : accounts_) account = {};
 }
 

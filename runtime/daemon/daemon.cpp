@@ -91,10 +91,15 @@ void Daemon::run() {
 
 uint64_t Daemon::next_deadline_ns() const {
   uint64_t deadline_ns = table_->next_tick_ns();
-  for (const auto& [id, entry] : sessions_)
-    if (entry.session->is_new())
-      deadline_ns = std::min(deadline_ns, entry.session->since_ns() + kSilenceNs);
+  for (const uint64_t id : new_sessions_)
+    if (still_new(id))
+      deadline_ns = std::min(deadline_ns, sessions_.at(id).session->since_ns() + kSilenceNs);
   return deadline_ns;
+}
+
+bool Daemon::still_new(uint64_t id) const {
+  const auto found = sessions_.find(id);
+  return found != sessions_.end() && found->second.session->is_new();
 }
 
 DaemonFacts Daemon::facts(uint64_t now_ns) const {
@@ -151,7 +156,14 @@ void Daemon::add_session(UniqueFd socket, uint64_t now_ns) {
   // Without a pidfd the end of the socket is what tells of the peer's end.
   if (entry.pidfd.valid() && !epoll_.add(entry.pidfd.get(), pidfd_key(id))) entry.pidfd.reset();
   entry.session = std::make_unique<Session>(std::move(socket), *peer, *table_, now_ns);
+  entry.session->before_refusal([this, id] { settle_releases(id); });
   sessions_[id] = std::move(entry);
+  new_sessions_.push_back(id);
+}
+
+void Daemon::settle_releases(uint64_t asking) {
+  for (auto& [id, entry] : sessions_)
+    if (id != asking) entry.session->take_releases();
 }
 
 void Daemon::drop(uint64_t id, uint64_t now_ns) {
@@ -161,11 +173,12 @@ void Daemon::drop(uint64_t id, uint64_t now_ns) {
 }
 
 void Daemon::drop_silent(uint64_t now_ns) {
-  for (auto it = sessions_.begin(); it != sessions_.end();) {
-    const Session& session = *it->second.session;
-    const bool silent = session.is_new() && now_ns - session.since_ns() >= kSilenceNs;
-    it = silent ? sessions_.erase(it) : std::next(it);
-  }
+  std::erase_if(new_sessions_, [&](uint64_t id) {
+    if (!still_new(id)) return true;
+    const bool silent = now_ns - sessions_.at(id).session->since_ns() >= kSilenceNs;
+    if (silent) sessions_.erase(id);
+    return silent;
+  });
 }
 
 }  // namespace gacer::daemon

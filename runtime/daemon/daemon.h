@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/daemon/control_socket.h"
 #include "runtime/daemon/epoll_set.h"
@@ -42,8 +43,10 @@ class Daemon {
   void accept_waiting(uint64_t now_ns);
   void refuse_for_lack_of_fds();
   void add_session(UniqueFd socket, uint64_t now_ns);
+  void settle_releases(uint64_t asking);
   void drop(uint64_t id, uint64_t now_ns);
   void drop_silent(uint64_t now_ns);
+  bool still_new(uint64_t id) const;
   uint64_t next_deadline_ns() const;
   DaemonFacts facts(uint64_t now_ns) const;
 
@@ -53,6 +56,7 @@ class Daemon {
   UniqueFd stop_event_;
   UniqueFd spare_fd_;  // given up for a moment when descriptors run out
   std::map<uint64_t, Entry> sessions_;
+  std::vector<uint64_t> new_sessions_;  // that have not said what they are
   uint64_t next_session_id_ = 1;
   uint64_t started_ns_;
   bool stopping_ = false;

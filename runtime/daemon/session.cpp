@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/daemon/session.h"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -125,8 +126,35 @@ Session::Next Session::on_memory(size_t bytes) {
     table_->release_memory(process_id_, request.device_uuid, request.bytes, kind);
     return Next::kKeep;
   }
-  return send_grant(request.bytes,
-                    table_->reserve_memory(process_id_, request.device_uuid, request.bytes, kind));
+  return send_grant(request.bytes, reserve(request));
+}
+
+MemoryAnswer Session::reserve(const abi::MemoryMessage& request) {
+  const auto kind = static_cast<abi::MemoryKind>(request.kind);
+  const auto ask = [&] {
+    return table_->reserve_memory(process_id_, request.device_uuid, request.bytes, kind);
+  };
+  const MemoryAnswer answer = ask();
+  if (answer.granted || !settle_) return answer;
+  settle_();
+  return ask();
+}
+
+void Session::take_releases() {
+  constexpr int kMostReleases = 4096;
+  abi::MemoryMessage message{};
+  for (int i = 0; role_ == Role::kTenant && i < kMostReleases; ++i) {
+    const ssize_t bytes =
+        recv(socket_.get(), &message, sizeof message, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+    const auto release = static_cast<uint16_t>(MessageType::kMemRelease);
+    if (bytes != sizeof message || message.header.type != release ||
+        message.header.magic != abi::kMessageMagic || message.header.version != abi::kAbiVersion)
+      return;
+    if (recv(socket_.get(), &message, sizeof message, MSG_DONTWAIT) != sizeof message) return;
+    const bool overhead = message.kind == static_cast<uint32_t>(abi::MemoryKind::kOverhead);
+    table_->release_memory(process_id_, message.device_uuid, message.bytes,
+                           overhead ? abi::MemoryKind::kOverhead : abi::MemoryKind::kAllocation);
+  }
 }
 
 Session::Next Session::send_grant(uint64_t bytes, const MemoryAnswer& answer) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // One connection's side of the protocol. Not thread-safe.
 //
-//   new ──Hello ok──────> tenant ── MemReserve/MemRelease* ── closed, dead or a wrong message ──> gone
+//   new ──Hello ok──────> tenant ── MemReserve/MemRelease* ── closed, dead or a wrong message ──>
+//   gone
 //    │ └─Admin, MemQuery─> tool ── Admin*/MemQuery* ─────────────────────────────────────────────>
 //    gone └─anything else: Refused, gone
 //
 // The end of a tenant's session detaches its process: memory and share come back.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "runtime/daemon/admin.h"
@@ -28,6 +30,12 @@ class Session {
   // To be called once before the session is destroyed, unless the table was detached as a whole.
   void end(uint64_t now_ns);
 
+  // Called before a reservation is refused, which is then tried again: a free that happened before
+  // it may still lie unread in another process's socket.
+  void before_refusal(std::function<void()> settle) { settle_ = std::move(settle); }
+  // Reads the releases that are waiting at the head of the socket, nothing else.
+  void take_releases();
+
   int socket_fd() const { return socket_.get(); }
   const shm::PeerIdentity& peer() const { return peer_; }
   bool is_new() const { return role_ == Role::kNew; }
@@ -47,6 +55,7 @@ class Session {
   Next welcome(TenantProcess& process);
   Next refuse(const Error& why);
   uint16_t message_type() const;
+  MemoryAnswer reserve(const abi::MemoryMessage& request);
 
   UniqueFd socket_;
   shm::PeerIdentity peer_;
@@ -54,6 +63,7 @@ class Session {
   uint64_t since_ns_;
   Role role_ = Role::kNew;
   uint64_t process_id_ = 0;  // 0: none
+  std::function<void()> settle_;
   alignas(8) unsigned char buffer_[4096];
 };
 

@@ -104,12 +104,21 @@ bool TenantProcess::drain(uint64_t now_ns, uint32_t limit, std::vector<LaunchEve
 const regulator::ProgressEvent& TenantProcess::collect() {
   collect_streams();
   copy_counters();
+  keep_memory_limit();
   progress_.launches = counters_.launches;
   progress_.waits = counters_.waits;
   progress_.wait_ns = counters_.wait_ns;
   progress_.deadline_releases = counters_.deadline_releases;
   progress_.waiting_threads = segment().progress.waiting_threads.load(kRelaxed);
   return progress_;
+}
+
+// Nobody but us writes it: another value is the tenant's own work, and said to be forged. What it
+// may allocate does not depend on it, the ledger does not read it.
+void TenantProcess::keep_memory_limit() {
+  if (segment().gate.memory_limit_bytes.load(kRelaxed) == memory_limit_bytes_) return;
+  ++forged_values_;
+  segment().gate.memory_limit_bytes.store(memory_limit_bytes_, kRelaxed);
 }
 
 uint64_t TenantProcess::grown(uint64_t last, const std::atomic<uint64_t>& word) {
@@ -194,6 +203,7 @@ void TenantProcess::set_generation(uint64_t generation) {
 }
 
 void TenantProcess::set_memory_limit(uint64_t bytes) {
+  memory_limit_bytes_ = bytes;
   segment().gate.memory_limit_bytes.store(bytes, kRelaxed);
 }
 

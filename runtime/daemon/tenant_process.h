@@ -76,6 +76,7 @@ class TenantProcess {
  private:
   TenantProcess(ProcessIdentity identity, shm::MemorySegment memory);
   abi::Segment& segment() { return *static_cast<abi::Segment*>(memory_.data()); }
+  void keep_memory_limit();
   void copy_counters();
   void collect_streams();
   void publish();  // the end of a decision: sequence, then wake
@@ -91,6 +92,7 @@ class TenantProcess {
   uint64_t completed_ns_ = 0;
   uint64_t nudged_completed_ns_ = 0;
   uint64_t forged_values_ = 0;
+  uint64_t memory_limit_bytes_ = 0;  // as we have written it
 };
 
 }  // namespace gacer::daemon

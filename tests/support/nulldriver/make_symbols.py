@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """make_symbols.py STUB OUTPUT.S [--arch A] [--extra N] [--drop N] [NAME...]: a weak function that answers success for
-each driver symbol of the stub; the named ones and each N-th (--drop) left out, N unknown ones (--extra) added."""
+each driver symbol of the stub; the named ones and each N-th (--drop) left out, N unknown ones (--extra) added and
+two more that sound like a launch and an allocation."""
 import argparse
 import subprocess
 
@@ -36,6 +37,7 @@ def main():
     names = [name for i, name in enumerate(driver_names(args.stub))
              if name not in args.left_out and (args.drop == 0 or i % args.drop != 0)]
     names += [f"cuFuture{i:02}" for i in range(args.extra)]
+    names += ["cuLaunchFuture", "cuMemAllocFuture"] if args.extra else []
     with open(args.output, "w", encoding="ascii") as file:
         answer = ANSWER_SUCCESS[args.arch]
         file.write("    .text\n" + "".join(WEAK.format(name=name, answer=answer) for name in names))

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "interpose/cuda_api.h"
+#include "tests/support/nulldriver/null_memory.h"
 
 #define NULLCUDA_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -63,6 +64,7 @@ CUresult give(Handle* handle) {
 CUresult give_memory(CUdeviceptr* pointer, size_t bytes) {
   if (bytes > kDeviceBytes) return CUDA_ERROR_OUT_OF_MEMORY;
   *pointer = next_handle.fetch_add((bytes + 0xffff) / 0x10000 * 0x10000);
+  gacer::test::null_memory_allocated(*pointer, bytes);
   return CUDA_SUCCESS;
 }
 
@@ -203,6 +205,13 @@ NULLCUDA_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
 }
 NULLCUDA_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream) {
   return give_memory(pointer, bytes);
+}
+
+NULLCUDA_EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) {
+  return gacer::test::null_memory_freed(pointer) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+NULLCUDA_EXPORT CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream) {
+  return cuMemFree_v2(pointer);
 }
 
 NULLCUDA_EXPORT CUresult cuMemHostRegister_v2(void*, size_t, unsigned) {
