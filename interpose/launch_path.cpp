@@ -271,10 +271,7 @@ inline uint64_t charge(const Admission& admission, bool alone) {
   return submitted_ns;
 }
 
-// A stream that captures makes no launches that get here; one that began to meanwhile must not be
-// marked.
 [[gnu::noinline]] void mark_launch(const LaunchRequest& request, const Admission& admission) {
-  if (!shim().captures.may_submit(request.stream)) return;
   mark_stream(*admission.attachment, static_cast<int>(admission.known.stream_slot), request.stream);
 }
 
@@ -291,7 +288,9 @@ inline void charge_and_record(const Admission& admission) {
 
 void admit(const HookScope&, LaunchRequest& request, Admission& admission) {
   Attachment* attachment = attached();
-  if (attachment == nullptr) return;
+  if (attachment == nullptr) [[unlikely]]
+    attachment = shim().session.await_attach();
+  if (attachment == nullptr) return count_if_launch(request, false);
   abi::Segment& segment = attachment->segment;
   const Words words(segment.gate);
   if (words.nothing_asked()) [[unlikely]]

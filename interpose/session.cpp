@@ -100,8 +100,22 @@ Attachment* Session::ensure() {
   if (!claim_process()) return nullptr;
   const uint64_t now_ns = coarse_now_ns();
   if (now_ns < next_attempt_ns_.load(kRelaxed) || !attach_lock_.try_lock()) return nullptr;
+  attaching_since_ns_.store(now_ns, std::memory_order_release);  // pairs with await_attach()
   if (current() == nullptr) try_attach(now_ns);
+  attaching_since_ns_.store(0, std::memory_order_release);  // pairs with await_attach()
   attach_lock_.unlock();
+  return current();
+}
+
+Attachment* Session::await_attach() {
+  const KeepHost keep;
+  // Pairs with the releases in ensure().
+  uint64_t since_ns = attaching_since_ns_.load(std::memory_order_acquire);
+  while (since_ns != 0 && coarse_now_ns() < since_ns + kAttachPatienceNs) {
+    const timespec pause{0, 100'000};
+    nanosleep(&pause, nullptr);
+    since_ns = attaching_since_ns_.load(std::memory_order_acquire);
+  }
   return current();
 }
 
@@ -331,6 +345,7 @@ void Session::after_fork_in_child() {
   if (parents != nullptr && still_ours(*parents)) ::close(parents->socket);
   if (parents != nullptr) leave_to_parent(*parents);
   attach_lock_.unlock();
+  attaching_since_ns_.store(0, kRelaxed);
   request_lock_.force_open();
   next_attempt_ns_.store(0, kRelaxed);
   attaching_.store(false, kRelaxed);

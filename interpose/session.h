@@ -31,6 +31,7 @@ namespace gacer::interpose {
 inline constexpr uint64_t kAttachRetryNs = 500'000'000;
 inline constexpr uint64_t kAttachRetryAfterRefusalNs = 10'000'000'000;
 inline constexpr uint32_t kAttachTimeoutMs = 1000;
+inline constexpr uint64_t kAttachPatienceNs = 50'000'000;  // of launches of other threads meanwhile
 inline constexpr uint64_t kHeartbeatDoubtNs = 300'000'000;         // older: look at the socket
 inline constexpr uint64_t kAttachRetryWhenBusyNs = 1'000'000'000;  // doubled by each further one
 inline constexpr uint64_t kAttachRetryLongestNs = 32'000'000'000;
@@ -83,6 +84,9 @@ class Session {
   // Another thread is being served by a daemon right now; it needs kAttachTimeoutMs at most.
   bool attaching() const { return attaching_.load(std::memory_order_relaxed); }
 
+  // Where another thread is attaching: waits for it, but not after kAttachPatienceNs since it began.
+  Attachment* await_attach();
+
   void detach(Attachment& attachment);
   // Liveness, adaptive: reschedules itself by launch count for about every 10 ms.
   void check_daemon(Attachment& attachment, uint64_t launches);
@@ -109,6 +113,8 @@ class Session {
   // ensure() where the child was made without it.
   void set_fork_handler(void (*handler)()) { fork_handler_ = handler; }
 
+  // For tests: the next ensure() is an attempt, whatever the last one's outcome.
+  void retry_at_once() { next_attempt_ns_.store(0, std::memory_order_relaxed); }
   // For tests: in force without a daemon.
   void publish(Attachment* attachment);
 
@@ -131,6 +137,7 @@ class Session {
   std::atomic<uint64_t> memory_in_use_[kMemoryDevices] = {};
   uint32_t hello_device_ = 0;  // ordinal of the device that the hello names
   SpinLock attach_lock_;
+  std::atomic<uint64_t> attaching_since_ns_{0};  // 0: nobody is
   SleepLock request_lock_;
   std::atomic<bool> config_read_{false};
   std::atomic<bool> warned_{false};

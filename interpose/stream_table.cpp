@@ -54,6 +54,7 @@ uint64_t default_stream_key(StreamRef stream) {
 void StreamTable::describe(StreamState& state, StreamRef stream, CUcontext context) {
   const SpinGuard guard(state.mark_lock);
   state.stream = stream;
+  state.unmarked_launches.store(0, kRelaxed);
   state.context.store(context, kRelaxed);
   state.thread_id.store(is_per_thread(stream) ? this_thread_id() : 0, kRelaxed);
 }
