@@ -15,6 +15,9 @@ constexpr uint32_t kLaunchesPerTick = 512;
 constexpr uint64_t kShortestTickNs = 20'000;
 // The board's heartbeat must be fresh within 100 ms whatever the core's idle interval is.
 constexpr uint64_t kLongestTickNs = 50'000'000;
+// Up to so many processes a round is cheap enough for each newcomer to have one of its own.
+constexpr size_t kSmallCrowd = 32;
+constexpr uint64_t kCrowdRoundNs = 5'000'000;
 
 }  // namespace
 
@@ -62,9 +65,28 @@ Result<TenantProcess*> TenantTable::attach(const AttachRequest& request, uid_t u
   (*process)->set_memory_limit(ledger_.usage_of_tenant(*tenant_id).tenant_limit_bytes);
   TenantProcess* result = process->get();
   processes_[id] = std::move(process).value();
-  // Decided before the tenant can map it: its first launch already meets a valid gate.
-  tick(now_ns);
+  receive(*result, config.tenant_class, now_ns);
   return result;
+}
+
+void TenantTable::receive(TenantProcess& process, regulator::TenantClass tenant_class,
+                          uint64_t now_ns) {
+  // Decided before the tenant can map it: its first launch already meets a valid gate.
+  if (processes_.size() <= kSmallCrowd) return tick(now_ns);
+  // In a crowd a round costs more than the handshake: newcomers share the next one.
+  if (core_->latency_active() && tenant_class == regulator::TenantClass::kBatch) {
+    regulator::GateDecision gate;
+    gate.mode = regulator::GateMode::kClosed;
+    gate.reason = regulator::HoldReason::kLatencyActive;
+    gate.max_wait_ns = kCrowdRoundNs;
+    process.apply(gate, core_->generation());
+  }
+  tick_soon(now_ns);
+}
+
+void TenantTable::tick_soon(uint64_t now_ns) {
+  const bool crowd = processes_.size() > kSmallCrowd;
+  next_tick_ns_ = std::min(next_tick_ns_, crowd ? now_ns + kCrowdRoundNs : now_ns);
 }
 
 void TenantTable::detach(uint64_t process_id, uint64_t now_ns) {
@@ -86,7 +108,7 @@ void TenantTable::detach(uint64_t process_id, uint64_t now_ns) {
   core_->detach(process_id, now_ns);
   ledger_.remove_process(process_id);
   processes_.erase(found);
-  next_tick_ns_ = now_ns;
+  tick_soon(now_ns);
   write_board(now_ns);
 }
 

