@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ["GACER_BUILD"])
 ARM = ROOT / "build" / "aarch64"
 SHIM = ARM / "lib" / "libgacer.so"
+LOOKUP = ROOT / "tests" / "integration" / "lookup"
 CLIENT = ARM / "tests" / "shim_client"
 NEWEST_GLIBC = (2, 34)
 LIMIT_S = 300
@@ -95,6 +96,24 @@ class Aarch64Test(unittest.TestCase):
     def test_lookups_answer_the_shim(self):
         where = dict(line.split() for line in self.emulated("lookups").stdout.splitlines())
         self.assertEqual(set(where.values()), {"libgacer.so"})
+
+    def compile(self, target, *arguments, compiler="gcc"):
+        target = self.folder / target
+        subprocess.run([CROSS + compiler, "-O2", "-o", target, *map(str, arguments)], check=True)
+        return target
+
+    def test_sym_07_a_call_on_to_the_next_library_goes_on_as_without_us(self):
+        link = LOOKUP / "chain_link.c"
+        first = self.compile("liba.so", "-shared", "-fPIC", "-DCHAIN_NAME=a", "-DCHAIN_OMPT", link)
+        second = self.compile("libb.so", "-shared", "-fPIC", "-DCHAIN_NAME=b", link)
+        host = self.compile("host", LOOKUP / "chain_host.c", "-Wl,--no-as-needed", first, second)
+        self.assertEqual(self.emulated(program=host).stdout, "71 1 1 no tool\n")
+
+    def test_the_librarys_own_cpp_runtime_throws_and_catches(self):
+        program = self.compile("thrower", LOOKUP / "own_runtime.cpp", ROOT / "interpose" / "libc_compat.cpp",
+                               ROOT / "interpose" / "unwind_compat.cpp", "-std=c++20", "-pthread", "-static-libstdc++",
+                               "-static-libgcc", compiler="g++")
+        self.assertEqual(self.emulated(program=program, LD_PRELOAD="").stdout, "")
 
     def test_a_lone_and_a_regulated_tenant_are_seen_by_a_daemon(self):
         for words in (["--mode", "ungated"], ["--mode", "window", "--window", "1000000000", "--record"]):
