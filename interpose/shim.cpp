@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/shim.h"
 
+#include <type_traits>
+
 #include "interpose/coverage.h"
 #include "interpose/driver.h"
 
@@ -8,7 +10,9 @@ namespace gacer::interpose {
 
 namespace detail {
 constinit Shim the_shim;
-}
+// Calls from destructors and atexit handlers come after everything that could be destroyed.
+static_assert(std::is_trivially_destructible_v<Shim>);
+}  // namespace detail
 
 namespace {
 

@@ -19,10 +19,12 @@ class TenantConfigTest : public testing::Test {
  protected:
   void SetUp() override { environment.clear(); }
   TenantConfig read() {
-    return read_tenant_config(&read_environment, {"/usr/bin/python3", 42, uid_}, warning_,
+    return read_tenant_config(&read_environment, {executable_, 42, uid_, pid_namespace_}, warning_,
                               sizeof warning_);
   }
   uid_t uid_ = 1000;
+  const char* executable_ = "/usr/bin/python3";
+  uint64_t pid_namespace_ = 0;
   char warning_[256] = "unset";
 };
 
@@ -36,6 +38,17 @@ TEST_F(TenantConfigTest, given_an_empty_environment_then_defaults_and_no_warning
   EXPECT_EQ(config.weight, 1u);
   EXPECT_EQ(config.priority, 0);
   EXPECT_STREQ(warning_, "");
+}
+
+TEST_F(TenantConfigTest, CON_06_given_a_pid_namespace_of_its_own_then_the_default_name_says_so) {
+  pid_namespace_ = 0xeffffffc;  // the first one
+  EXPECT_STREQ(read().tenant, "python3-42");
+  pid_namespace_ = 4026532999;
+  EXPECT_STREQ(read().tenant, "python3-42-ns4026532999");
+  const std::string long_name(200, 'x');
+  executable_ = long_name.c_str();
+  EXPECT_LT(std::string(read().tenant).size(), sizeof TenantConfig::tenant - 1);
+  EXPECT_TRUE(std::string(read().tenant).ends_with("-42-ns4026532999"));
 }
 
 TEST_F(TenantConfigTest, given_a_runtime_dir_then_the_socket_is_there_but_not_for_root) {
