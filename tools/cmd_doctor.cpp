@@ -79,14 +79,18 @@ void check_lookups(const ProbeReport& report, const ElfFile& shim, Outcome& outc
 
 void check_environment(const Options& options, const Program& program, const std::string& shim_path,
                        const ElfFile& shim, Outcome& outcome) {
-  const Variables variables = environment_of(options, shim_path);
+  const auto libraries = list_libraries(program, {});
+  Variables variables = environment_of(options, shim_path);
+  // The shim looks where the program would have looked; the probe is another program.
+  const std::string own = own_driver(libraries);
+  if (!own.empty() && getenv("GACER_REAL_LIBCUDA") == nullptr)
+    variables["GACER_REAL_LIBCUDA"] = own;
   const auto report = run_probe(program, variables, options.gpu);
   if (!report) return outcome.could_not("probe", report.error().message);
   outcome.add(glibc_check(shim, report->libc_version));
   outcome.add(preload_check(*report, shim_path));
   outcome.add(driver_check(*report));
-  const auto libraries = list_libraries(program, {});
-  outcome.add(own_driver_check(*report, libraries));
+  outcome.add(own_driver_check(*report, own));
   outcome.add(toolkit_check(program, libraries, report->driver_version));
   check_lookups(*report, shim, outcome);
   if (options.gpu) outcome.add(gpu_check(*report));

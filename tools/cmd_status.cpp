@@ -60,18 +60,43 @@ TextRow tenant_row(const json& tenant) {
           reasons(tenant)};
 }
 
+void print_enforcement(const json& tenant, const char* what) {
+  const json& state = tenant.at("enforcement").at(what);
+  if (!state.at("enforced").get<bool>())
+    fmt::print("{}: {} not enforced: {}\n", tenant.at("name").get<std::string>(), what,
+               state.at("why").get<std::string>());
+}
+
+// Nothing configured is inactive without a word.
+void print_enforcement(const json& tenants) {
+  for (const json& tenant : tenants) {
+    print_enforcement(tenant, "compute");
+    if (tenant.at("memory_limit_bytes") != 0) print_enforcement(tenant, "memory");
+  }
+}
+
+void print_unmanaged(const json& processes) {
+  for (const json& process : processes)
+    fmt::print(
+        "not managed: process {} ({}), started under tenant {}, uses CUDA without the shim\n",
+        process.at("pid").get<int>(), process.at("executable").get<std::string>(),
+        process.at("tenant").get<std::string>());
+}
+
 void print_tables(const json& status) {
   const auto& tenants = status.at("tenants");
   fmt::print("gacerd {} at {}, policy {}, generation {}, {} tenant{}\n",
              status.at("pid").get<int>(), status.at("socket").get<std::string>(),
              status.at("policy").get<std::string>(), status.at("generation").get<uint64_t>(),
              tenants.size(), tenants.size() == 1 ? "" : "s");
+  print_unmanaged(status.at("unmanaged"));
   if (tenants.empty()) return;
   std::vector<TextRow> rows{{"TENANT", "CLASS", "PROCS", "GATE", "LAUNCHES", "WAITS", "WAIT_MS",
                              "DEADLINE", "IN_FLIGHT_MS", "UNREG", "DROPPED", "MEMORY",
                              "WAIT_MS_BY_REASON"}};
   for (const json& tenant : tenants) rows.push_back(tenant_row(tenant));
   fmt::print("{}", format_table(rows));
+  print_enforcement(tenants);
 }
 
 }  // namespace

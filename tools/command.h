@@ -8,7 +8,13 @@
 
 namespace gacer::tools {
 
-enum ExitCode : int { kExitOk = 0, kExitUsage = 2, kExitNoDaemon = 3, kExitRefused = 4 };
+enum ExitCode : int {
+  kExitOk = 0,
+  kExitUsage = 2,
+  kExitNoDaemon = 3,
+  kExitRefused = 4,
+  kExitRunFailed = 125
+};
 
 // One line for the user; main() prints it and exits with the code.
 class ToolError : public std::runtime_error {

@@ -24,10 +24,15 @@ const Command* find_command(std::string_view name) {
   return nullptr;
 }
 
+// `gacer run` ends with the program's own code; its own failures are apart, as env(1) has them.
+int exit_code(const Command& command, int code) {
+  return command.run == run_run ? kExitRunFailed : code;
+}
+
 int report_usage(const CLI::ParseError& error, const Command& command) {
   fmt::print(stderr, "gacer {}: {} (see 'gacer {} --help')\n", command.name, error.what(),
              command.name);
-  return kExitUsage;
+  return exit_code(command, kExitUsage);
 }
 
 // The daemon's lines may start with the verb already.
@@ -42,10 +47,10 @@ int run_command(const Command& command, const Arguments& arguments) {
     return report_usage(error, command);
   } catch (const ToolError& error) {
     fmt::print(stderr, "gacer {}: {}\n", command.name, without_verb(error.what(), command.name));
-    return error.code();
+    return exit_code(command, error.code());
   } catch (const std::exception& error) {
     fmt::print(stderr, "gacer {}: unexpected failure: {}\n", command.name, error.what());
-    return kExitRefused;
+    return exit_code(command, kExitRefused);
   }
 }
 

@@ -44,7 +44,16 @@ void declare(CLI::App& app, RunOptions& options, std::string& memory) {
   app.add_flag_callback(
       "--no-daemon", [&options] { options.start_daemon = false; },
       "Do not start gacerd when none answers");
-  app.footer("The program and its words follow, best after '--'.");
+  app.add_flag("--best-effort", options.best_effort,
+               "Start the program although it, or a part of it, would run unregulated");
+  app.add_flag(
+      "--strict", options.strict,
+      "End processes of the program that use CUDA without the shim, instead of naming them");
+  app.add_flag_callback(
+      "--no-watch", [&options] { options.watch = false; }, "Do not look for such processes");
+  app.footer(
+      "The program and its words follow, best after '--'.\nExit code: the program's own; 125 gacer "
+      "refused or failed, 126 the program cannot be executed, 127 it was not found.");
 }
 
 std::string default_name(const std::string& program) {

@@ -19,7 +19,10 @@ struct RunOptions {
   int32_t priority = 0;
   std::string policy;  // empty: the daemon's
   bool start_daemon = true;
-  Arguments command;  // empty: help was asked for and printed
+  bool best_effort = false;  // start the program although it would run unregulated
+  bool watch = true;         // for processes that use CUDA without the shim
+  bool strict = false;       // and end those
+  Arguments command;         // empty: help was asked for and printed
 };
 
 // Throws CLI::ParseError or ToolError kExitUsage.

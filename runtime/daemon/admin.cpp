@@ -30,6 +30,17 @@ AdminAnswer tune(std::string_view assignment, TenantTable& table, const DaemonFa
   return answer_of(table.tune(assignment.substr(0, equals), assignment.substr(equals + 1)));
 }
 
+AdminAnswer version(std::string_view, TenantTable&, const DaemonFacts&) {
+  return {"ok\n" + std::to_string(abi::kAbiVersion)};
+}
+
+AdminAnswer unmanaged(std::string_view text, TenantTable& table, const DaemonFacts&) {
+  auto process = parse_unmanaged(text);
+  if (!process) return {"error " + process.error().message};
+  table.unmanaged().add(std::move(process).value());
+  return {"ok"};
+}
+
 AdminAnswer shutdown(std::string_view, TenantTable&, const DaemonFacts&) {
   return {"ok", true};
 }
@@ -41,10 +52,8 @@ struct Request {
 };
 
 constexpr Request kRequests[] = {
-    {"status", false, status},
-    {"policy", true, policy},
-    {"tune", true, tune},
-    {"shutdown", false, shutdown},
+    {"status", false, status},   {"policy", true, policy},       {"tune", true, tune},
+    {"version", false, version}, {"unmanaged", true, unmanaged}, {"shutdown", false, shutdown},
 };
 
 }  // namespace
@@ -56,7 +65,9 @@ AdminAnswer answer_admin(std::string_view request, TenantTable& table, const Dae
   for (const Request& row : kRequests)
     if (row.verb == verb && row.has_argument == has_argument)
       return row.answer(has_argument ? request.substr(space + 1) : "", table, facts);
-  return {"error unknown request; known: status, policy NAME, tune KEY=VALUE, shutdown"};
+  return {
+      "error unknown request; known: status, policy NAME, tune KEY=VALUE, version, unmanaged PID "
+      "EXECUTABLE TENANT, shutdown"};
 }
 
 }  // namespace gacer::daemon

@@ -8,6 +8,7 @@
 
 #include "runtime/abi/version.h"
 #include "runtime/daemon/coverage_json.h"
+#include "runtime/daemon/enforcement_json.h"
 
 namespace gacer::daemon {
 namespace {
@@ -89,7 +90,31 @@ void add_counters(json& tenant, const ProgressCounters& counters) {
   tenant["unregulated"] = counters.unregulated;
 }
 
-json tenant_json(const TenantTable& table, const TenantSnapshot& state, bool with_processes) {
+std::string uuid_text(const abi::DeviceUuid& uuid) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "GPU-";
+  for (size_t i = 0; i < uuid.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += kDigits[uuid[i] >> 4];
+    text += kDigits[uuid[i] & 15];
+  }
+  return text;
+}
+
+void add_memory(json& tenant, const TenantTable& table, uint64_t tenant_id) {
+  const MemoryAnswer memory = table.ledger().usage_of_tenant(tenant_id);
+  tenant["memory_used_bytes"] = memory.tenant_used_bytes;
+  tenant["memory_limit_bytes"] = memory.tenant_limit_bytes;
+  tenant["memory_overhead_bytes"] = memory.tenant_overhead_bytes;
+  tenant["devices"] = json::array();
+  for (const DeviceUsage& device : table.ledger().devices_of_tenant(tenant_id))
+    tenant["devices"].push_back({{"uuid", uuid_text(device.device)},
+                                 {"memory_used_bytes", device.used_bytes},
+                                 {"memory_overhead_bytes", device.overhead_bytes}});
+}
+
+json tenant_json(const TenantTable& table, const regulator::Snapshot& all,
+                 const TenantSnapshot& state, bool with_processes) {
   json tenant;
   tenant["id"] = state.tenant_id;
   add_config(tenant, state.config);
@@ -100,10 +125,11 @@ json tenant_json(const TenantTable& table, const TenantSnapshot& state, bool wit
   tenant["busy_ms"] = to_ms(state.busy_ns);
   tenant["stale_streams"] = state.stale_streams;
   tenant["gate"] = gate_json(state.gate);
-  tenant["coverage"] = coverage_json(table.coverage_of(state.tenant_id));
-  const MemoryAnswer memory = table.ledger().usage_of_tenant(state.tenant_id);
-  tenant["memory_used_bytes"] = memory.tenant_used_bytes;
-  tenant["memory_limit_bytes"] = memory.tenant_limit_bytes;
+  const CoverageTotals coverage = table.coverage_of(state.tenant_id);
+  tenant["coverage"] = coverage_json(coverage);
+  tenant["enforcement"] =
+      enforcement_json(all, state, table.ledger().usage_of_tenant(state.tenant_id), coverage);
+  add_memory(tenant, table, state.tenant_id);
   json pids = json::array();
   json processes = json::array();
   for (const uint64_t id : state.processes) {
@@ -129,7 +155,15 @@ json knobs_json(const TenantTable& table) {
   return knobs;
 }
 
-std::string render(const TenantTable& table, const DaemonFacts& facts, bool with_processes) {
+json unmanaged_json(TenantTable& table) {
+  json rows = json::array();
+  for (const UnmanagedProcess& process : table.unmanaged().entries())
+    rows.push_back(
+        {{"pid", process.pid}, {"executable", process.executable}, {"tenant", process.tenant}});
+  return rows;
+}
+
+std::string render(TenantTable& table, const DaemonFacts& facts, bool with_processes) {
   const regulator::Snapshot state = table.core().snapshot();
   json document;
   document["protocol_version"] = abi::kAbiVersion;
@@ -142,18 +176,18 @@ std::string render(const TenantTable& table, const DaemonFacts& facts, bool with
   document["latency_active"] = state.latency_active;
   document["knobs"] = knobs_json(table);
   document["coverage_of_ended_tenants"] = coverage_json(table.coverage_of_ended_tenants());
+  document["unmanaged"] = unmanaged_json(table);
   document["truncated"] = !with_processes;
   document["tenants"] = json::array();
   for (const TenantSnapshot& tenant : state.tenants)
-    document["tenants"].push_back(tenant_json(table, tenant, with_processes));
+    document["tenants"].push_back(tenant_json(table, state, tenant, with_processes));
   // Paths may hold any bytes: replace instead of throwing.
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace
 
-Result<std::string> status_json(const TenantTable& table, const DaemonFacts& facts,
-                                size_t max_bytes) {
+Result<std::string> status_json(TenantTable& table, const DaemonFacts& facts, size_t max_bytes) {
   for (const bool with_processes : {true, false}) {
     std::string text = render(table, facts, with_processes);
     if (text.size() <= max_bytes) return text;

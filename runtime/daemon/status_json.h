@@ -15,7 +15,6 @@ struct DaemonFacts {
 
 // At most `max_bytes`: where that is too little, the lists of processes are left out and
 // "truncated" is true; E2BIG if even that does not fit.
-Result<std::string> status_json(const TenantTable& table, const DaemonFacts& facts,
-                                size_t max_bytes);
+Result<std::string> status_json(TenantTable& table, const DaemonFacts& facts, size_t max_bytes);
 
 }  // namespace gacer::daemon

@@ -14,6 +14,7 @@
 #include "runtime/daemon/hello_check.h"
 #include "runtime/daemon/memory_ledger.h"
 #include "runtime/daemon/tenant_process.h"
+#include "runtime/daemon/unmanaged_list.h"
 #include "runtime/regulator/regulator.h"
 
 namespace gacer::daemon {
@@ -34,9 +35,10 @@ class TenantTable {
   void release_memory(uint64_t process_id, const abi::DeviceUuid& device, uint64_t bytes,
                       abi::MemoryKind kind);
   // granted: such a tenant exists.
-  MemoryAnswer query_memory(std::string_view tenant, uid_t uid, const abi::DeviceUuid& device) const;
-  // From now on, for all processes of the tenant and each device by itself; 0: none. ENOENT: no such
-  // tenant.
+  MemoryAnswer query_memory(std::string_view tenant, uid_t uid,
+                            const abi::DeviceUuid& device) const;
+  // From now on, for all processes of the tenant and each device by itself; 0: none. ENOENT: no
+  // such tenant.
   Status set_memory_limit(std::string_view tenant, uid_t uid, uint64_t bytes);
 
   // One round.
@@ -53,6 +55,7 @@ class TenantTable {
   const TenantProcess* find(uint64_t process_id) const;
   // Counters of a tenant's processes, those that have ended included.
   ProgressCounters counters_of(uint64_t tenant_id) const;
+  UnmanagedList& unmanaged() { return unmanaged_; }
   // As of the last read_coverage(), processes that have ended included.
   void read_coverage();
   CoverageTotals coverage_of(uint64_t tenant_id) const;
@@ -82,7 +85,8 @@ class TenantTable {
   MemoryLedger ledger_;
   std::map<uint64_t, std::unique_ptr<TenantProcess>> processes_;
   std::map<uint64_t, Tenant> tenants_;  // those with processes
-  CoverageTotals ended_coverage_;       // of tenants that are gone
+  UnmanagedList unmanaged_;
+  CoverageTotals ended_coverage_;  // of tenants that are gone
   uint64_t next_process_id_ = 1;
   uint64_t next_tick_ns_ = 0;
   // Kept between ticks so that a tick does not allocate.

@@ -56,19 +56,21 @@ Check driver_check(const ProbeReport& report) {
                                   cuda_version_text(report.driver_version)));
 }
 
-Check own_driver_check(const ProbeReport& report, const std::vector<LoadedLibrary>& without_shim) {
+std::string own_driver(const std::vector<LoadedLibrary>& without_shim) {
+  for (const LoadedLibrary& library : without_shim)
+    if (library.name == "libcuda.so.1") return library.path;
+  return "";
+}
+
+Check own_driver_check(const ProbeReport& report, const std::string& own_driver) {
   std::error_code ignored;
-  for (const LoadedLibrary& library : without_shim) {
-    if (library.name != "libcuda.so.1" || library.path.empty()) continue;
-    if (fs::equivalent(library.path, report.driver_path, ignored))
-      return ok("driver-path", "the program itself would load the same driver");
-    return warn(
-        "driver-path",
-        fmt::format("the program would load {} (by its RPATH or RUNPATH), the shim {}; set "
-                    "GACER_REAL_LIBCUDA to choose",
-                    library.path, report.driver_path.empty() ? "none" : report.driver_path));
-  }
-  return ok("driver-path", "the program is not linked to a driver of its own");
+  if (own_driver.empty()) return ok("driver-path", "the program is not linked to a driver");
+  if (fs::equivalent(own_driver, report.driver_path, ignored))
+    return ok("driver-path", "calls go on to " + own_driver + ", which the program is linked to");
+  return warn("driver-path",
+              fmt::format("the program is linked to {}, but calls go on to {}: unset or correct "
+                          "GACER_REAL_LIBCUDA",
+                          own_driver, report.driver_path.empty() ? "none" : report.driver_path));
 }
 
 Check toolkit_check(const Program& program, const std::vector<LoadedLibrary>& libraries,

@@ -2,6 +2,7 @@
 #include "tools/doctor/lookup_checks.h"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -143,11 +144,10 @@ Check missing_exports_check(const std::vector<std::string>& driver_functions,
                  fmt::format("{} driver functions are newer than this shim and pass it by, {}{}",
                              missing.size(), missing[0], missing.size() > 1 ? ", ..." : ""));
   if (!dangerous.empty())
-    check =
-        fail("driver-exports",
-             fmt::format("{} newer than this shim launch or allocate unregulated: {}{}; install "
-                         "a newer gacer",
-                         dangerous.size(), dangerous[0], dangerous.size() > 1 ? ", ..." : ""));
+    check = fail("driver-exports",
+                 fmt::format("functions newer than this shim launch or allocate unregulated: {}; "
+                             "install a newer gacer",
+                             fmt::join(dangerous, ", ")));
   check.details = missing;
   return check;
 }

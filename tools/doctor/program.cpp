@@ -123,7 +123,8 @@ std::optional<Obstacle> preload_obstacle(const Program& program, uint16_t shim_m
     return Obstacle{"static", file + " is statically linked: LD_PRELOAD has no effect on it"};
   if (loader.rfind("ld-musl", 0) == 0)
     return Obstacle{"musl", file + " uses musl (" + elf.interpreter +
-                                "): the shim needs the GNU C library; use a glibc build or image"};
+                                "): gacer regulates programs of the GNU C library only; use a "
+                                "glibc build or image"};
   if (program.gains_privileges)
     return Obstacle{"setuid", file +
                                   " gains privileges (setuid, setgid or capabilities): the "

@@ -15,7 +15,7 @@ import unittest
 BUILD = pathlib.Path(os.environ.get("GACER_BUILD", "build/release")).resolve()
 SHIM = os.environ["GACER_TEST_SHIM"]
 LIMIT_S = 60
-OK, USAGE, NO_DAEMON, REFUSED = 0, 2, 3, 4
+OK, USAGE, NO_DAEMON, REFUSED, RUN_FAILED = 0, 2, 3, 4, 125
 
 
 class CommandTest(unittest.TestCase):
@@ -190,7 +190,7 @@ class Run(CommandTest):
         daemon = self.start_daemon()
         self.assertEqual(self.gacer("run", "--policy", "timeslice", "true").returncode, OK)
         self.assertEqual((self.status()["pid"], self.status()["policy"]), (daemon.pid, "timeslice"))
-        self.assert_one_line(self.gacer("run", "--policy", "nope", "true"), REFUSED, "nope")
+        self.assert_one_line(self.gacer("run", "--policy", "nope", "true"), RUN_FAILED, "nope")
 
     def test_many_at_once_end_up_with_one_daemon(self):
         starts = [subprocess.Popen([BUILD / "bin" / "gacer", "run", "true"], env=self.environment,
@@ -201,15 +201,15 @@ class Run(CommandTest):
         self.assertEqual(self.gacer("status").returncode, OK)
 
     def test_a_daemon_that_cannot_start_is_one_line(self):
-        self.assert_one_line(self.gacer("run", "--policy", "nope", "true"), NO_DAEMON, "cannot start gacerd", "nope")
-        self.assert_one_line(self.gacer("run", "true", GACER_DAEMON="/nonexistent"), NO_DAEMON, "/nonexistent")
+        self.assert_one_line(self.gacer("run", "--policy", "nope", "true"), RUN_FAILED, "cannot start gacerd", "nope")
+        self.assert_one_line(self.gacer("run", "true", GACER_DAEMON="/nonexistent"), RUN_FAILED, "/nonexistent")
 
     def test_no_daemon_is_honoured(self):
         answer = self.gacer("run", "--no-daemon", "echo", "hello")
         self.assertEqual((answer.returncode, answer.stdout), (OK, "hello\n"))
         self.assert_one_line(answer, OK, "unregulated")
         self.assertFalse(self.socket.exists())
-        self.assert_one_line(self.gacer("run", "--no-daemon", "--policy", "priority", "true"), NO_DAEMON, "--policy")
+        self.assert_one_line(self.gacer("run", "--no-daemon", "--policy", "priority", "true"), RUN_FAILED, "--policy")
 
     def test_the_programs_own_end_is_ours(self):
         self.start_daemon()
@@ -221,7 +221,7 @@ class Run(CommandTest):
     def test_bad_words_are_usage_errors(self):
         for words in ([], ["--bogus", "true"], ["--mem", "lots", "true"], ["--class", "best", "true"],
                       ["--weight", "0", "true"], ["--name", "", "true"]):
-            self.assert_one_line(self.gacer("run", *words), USAGE)
+            self.assert_one_line(self.gacer("run", *words), RUN_FAILED)
         self.assertFalse(self.socket.exists())
 
     def test_a_shim_that_ld_preload_cannot_name_is_refused(self):
@@ -229,8 +229,8 @@ class Run(CommandTest):
             shim = self.folder / name / "libgacer.so"
             shim.parent.mkdir()
             shutil.copy(SHIM, shim)
-            self.assert_one_line(self.gacer("run", "true", GACER_SHIM=str(shim)), REFUSED, shim, "LD_PRELOAD")
-        self.assert_one_line(self.gacer("run", "true", GACER_SHIM="/nonexistent"), REFUSED, "GACER_SHIM")
+            self.assert_one_line(self.gacer("run", "true", GACER_SHIM=str(shim)), RUN_FAILED, shim, "LD_PRELOAD")
+        self.assert_one_line(self.gacer("run", "true", GACER_SHIM="/nonexistent"), RUN_FAILED, "GACER_SHIM")
 
 
 if __name__ == "__main__":
