@@ -108,9 +108,10 @@ Attachment* Session::ensure() {
 }
 
 Attachment* Session::await_attach() {
-  const KeepHost keep;
   // Pairs with the releases in ensure().
   uint64_t since_ns = attaching_since_ns_.load(std::memory_order_acquire);
+  if (since_ns == 0) return current();
+  const KeepHost keep;
   while (since_ns != 0 && coarse_now_ns() < since_ns + kAttachPatienceNs) {
     const timespec pause{0, 100'000};
     nanosleep(&pause, nullptr);
@@ -190,7 +191,6 @@ void Session::try_attach(uint64_t now_ns) {
   next_attempt_ns_.store(now_ns + kAttachRetryNs, kRelaxed);
   const TenantConfig& mine = config();
   if (access(mine.socket_path, F_OK) != 0 && !mine.socket_was_named) return;
-  attaching_.store(true, kRelaxed);
   try {
     abi::HelloMessage hello = shm::make_hello();
     hello.memory_limit_bytes = mine.memory_limit_bytes;
@@ -202,7 +202,6 @@ void Session::try_attach(uint64_t now_ns) {
   } catch (...) {  // out of memory: unregulated is all that is left
     warn_once("out of memory while attaching to gacerd; launches are not regulated");
   }
-  attaching_.store(false, kRelaxed);
 }
 
 void Session::connect(const abi::HelloMessage& hello) {
@@ -348,7 +347,6 @@ void Session::after_fork_in_child() {
   attaching_since_ns_.store(0, kRelaxed);
   request_lock_.force_open();
   next_attempt_ns_.store(0, kRelaxed);
-  attaching_.store(false, kRelaxed);
   for (auto& bytes : memory_in_use_) bytes.store(0, kRelaxed);
   config_read_.store(false, kRelaxed);
   attachments_.store(0, kRelaxed);

@@ -81,10 +81,9 @@ class Session {
   Attachment* current() const {
     return gacer_fast_path.current.load(std::memory_order_acquire);  // pairs with publish()
   }
-  // Another thread is being served by a daemon right now; it needs kAttachTimeoutMs at most.
-  bool attaching() const { return attaching_.load(std::memory_order_relaxed); }
 
-  // Where another thread is attaching: waits for it, but not after kAttachPatienceNs since it began.
+  // Where another thread is attaching: waits for it, but not after kAttachPatienceNs since it
+  // began.
   Attachment* await_attach();
 
   void detach(Attachment& attachment);
@@ -133,7 +132,6 @@ class Session {
   void warn_once(const char* text);
 
   std::atomic<uint64_t> next_attempt_ns_{0};
-  std::atomic<bool> attaching_{false};
   std::atomic<uint64_t> memory_in_use_[kMemoryDevices] = {};
   uint32_t hello_device_ = 0;  // ordinal of the device that the hello names
   SpinLock attach_lock_;

@@ -11,7 +11,7 @@ import unittest
 from life import CLIENT, LIMIT_S, LifeTest, wait_for
 
 AT_ONCE = int(os.environ.get("GACER_TEST_PROCESSES", "500"))
-SHORT_LIVES = int(os.environ.get("GACER_TEST_SHORT_LIVES", "1000"))
+SHORT_LIVES = int(os.environ.get("GACER_TEST_SHORT_LIVES", "3000"))
 
 
 def percentile(values, percent):
