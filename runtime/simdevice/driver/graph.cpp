@@ -37,6 +37,8 @@ CUgraphNodeType GraphNode::type() const {
     CUgraphNodeType operator()(const EventWaitWork&) const { return CU_GRAPH_NODE_TYPE_WAIT_EVENT; }
     CUgraphNodeType operator()(const BatchWork&) const { return CU_GRAPH_NODE_TYPE_BATCH_MEM_OP; }
     CUgraphNodeType operator()(const ChildGraphWork&) const { return CU_GRAPH_NODE_TYPE_GRAPH; }
+    CUgraphNodeType operator()(const MemAllocWork&) const { return CU_GRAPH_NODE_TYPE_MEM_ALLOC; }
+    CUgraphNodeType operator()(const MemFreeWork&) const { return CU_GRAPH_NODE_TYPE_MEM_FREE; }
   };
   return std::visit(Namer{}, work);
 }

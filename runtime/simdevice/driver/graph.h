@@ -15,6 +15,8 @@ namespace gacer::simdriver {
 
 std::recursive_mutex& graph_lock();
 
+struct GraphExec;
+
 struct GraphNode {
   Graph* graph = nullptr;
   Work work;
@@ -29,6 +31,7 @@ struct GraphNode {
 struct Graph {
   std::vector<std::shared_ptr<GraphNode>> nodes;              // in the order they were added
   std::unordered_map<const GraphNode*, GraphNode*> clone_of;  // original -> node of this graph
+  std::weak_ptr<GraphExec> newest_exec;  // a graph with memory nodes may have one at a time
 
   // Adds a node behind `dependencies` (of this graph, no doubles: else nullptr).
   GraphNode* add(Work work, const std::vector<GraphNode*>& dependencies);

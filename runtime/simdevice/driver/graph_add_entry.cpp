@@ -12,28 +12,13 @@ using namespace gacer::simdriver;
 
 namespace {
 
-CUresult add_node(CUgraphNode* out, CUgraph graph_handle, const CUgraphNode* dependencies,
-                  size_t count, Work work) {
-  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const std::lock_guard lock(graph_lock());
-  std::shared_ptr<Graph> graph;
-  SIM_TRY(find_graph(graph_handle, graph));
-  std::vector<GraphNode*> before;
-  SIM_TRY(find_nodes(dependencies, count, before));
-  GraphNode* node = graph->add(std::move(work), before);
-  if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  publish_node(graph->nodes.back());
-  *out = handle_of(node);
-  return CUDA_SUCCESS;
-}
-
 template <typename Params>
 CUresult add_from(CUgraphNode* out, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                   const Params* params) {
   SIM_TRY(Driver::get().ready());
   Work work;
   SIM_TRY(to_work(params, work));
-  return add_node(out, graph, dependencies, count, std::move(work));
+  return add_graph_node(out, graph, dependencies, count, std::move(work));
 }
 
 template <typename Params>
@@ -105,7 +90,7 @@ CUresult cuGraphAddBatchMemOpNode(CUgraphNode* out, CUgraph graph, const CUgraph
 }
 CUresult cuGraphAddEmptyNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* deps,
                              size_t count) {
-  return add_node(out, graph, deps, count, EmptyWork{});
+  return add_graph_node(out, graph, deps, count, EmptyWork{});
 }
 CUresult cuGraphAddChildGraphNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* deps,
                                   size_t count, CUgraph child) {
@@ -118,23 +103,33 @@ CUresult cuGraphAddEventRecordNode(CUgraphNode* out, CUgraph graph, const CUgrap
                                    size_t count, CUevent event) {
   Work work;
   SIM_TRY(to_work_record(event, work));
-  return add_node(out, graph, deps, count, std::move(work));
+  return add_graph_node(out, graph, deps, count, std::move(work));
 }
 CUresult cuGraphAddEventWaitNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* deps,
                                  size_t count, CUevent event) {
   Work work;
   SIM_TRY(to_work_wait(event, work));
-  return add_node(out, graph, deps, count, std::move(work));
+  return add_graph_node(out, graph, deps, count, std::move(work));
 }
 CUresult cuGraphAddNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* deps, size_t count,
                         CUgraphNodeParams* params) {
+  if (params != nullptr && params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) {
+    const auto& in = params->alloc;
+    CUDA_MEM_ALLOC_NODE_PARAMS alloc{in.poolProps, in.accessDescs, in.accessDescCount, in.bytesize,
+                                     0};
+    SIM_TRY(cuGraphAddMemAllocNode(out, graph, deps, count, &alloc));
+    params->alloc.dptr = alloc.dptr;
+    return CUDA_SUCCESS;
+  }
+  if (params != nullptr && params->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+    return cuGraphAddMemFreeNode(out, graph, deps, count, params->free.dptr);
   return add_from(out, graph, deps, count, params);
 }
 CUresult cuGraphAddNode_v2(CUgraphNode* out, CUgraph graph, const CUgraphNode* deps,
                            const CUgraphEdgeData* edge_data, size_t count,
                            CUgraphNodeParams* params) {
   if (edge_data != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  return add_from(out, graph, deps, count, params);
+  return cuGraphAddNode(out, graph, deps, count, params);
 }
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {

@@ -5,6 +5,7 @@
 
 #include "runtime/simdevice/driver/driver.h"
 #include "runtime/simdevice/driver/graph_handles.h"
+#include "runtime/simdevice/driver/graph_memory.h"
 
 using namespace gacer::simdriver;
 
@@ -19,6 +20,8 @@ CUresult change_edges(CUgraph graph_handle, const CUgraphNode* from, const CUgra
   SIM_TRY(find_graph(graph_handle, graph));
   std::vector<GraphNode*> sources;
   std::vector<GraphNode*> targets;
+  if (change == Change::kDisconnect && count > 0 && has_memory_nodes(*graph))
+    return CUDA_ERROR_INVALID_VALUE;
   SIM_TRY(find_nodes(from, count, sources));
   SIM_TRY(find_nodes(to, count, targets));
   for (size_t i = 0; i < count; ++i) {
@@ -85,6 +88,7 @@ CUresult cuGraphDestroyNode(CUgraphNode handle) {
   const std::lock_guard lock(graph_lock());
   std::shared_ptr<GraphNode> node;
   SIM_TRY(find_node(handle, node));
+  if (has_memory_nodes(*node->graph)) return CUDA_ERROR_INVALID_VALUE;
   withdraw_node(*node);
   node->graph->remove(*node);
   return CUDA_SUCCESS;
@@ -94,7 +98,7 @@ CUresult cuGraphClone(CUgraph* out, CUgraph handle) {
   const std::lock_guard lock(graph_lock());
   std::shared_ptr<Graph> graph;
   SIM_TRY(find_graph(handle, graph));
-  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (out == nullptr || has_memory_nodes(*graph)) return CUDA_ERROR_INVALID_VALUE;
   *out = publish(graph->clone());
   return CUDA_SUCCESS;
 }

@@ -2,6 +2,7 @@
 #include "runtime/simdevice/driver/graph_exec.h"
 
 #include "runtime/simdevice/driver/driver.h"
+#include "runtime/simdevice/driver/graph_memory.h"
 #include "runtime/simdevice/driver/submit.h"
 
 namespace gacer::simdriver {
@@ -44,6 +45,37 @@ CUresult order_after_last(GraphExec& exec, const std::shared_ptr<Stream>& stream
   return status;
 }
 
+// Allocates and frees for all nodes before anything is sent, so that a launch that lacks memory
+// does nothing. In the order of execution: what one node frees another may allocate again.
+CUresult prepare_memory(const GraphExec& exec) {
+  const bool auto_free = (exec.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
+  std::vector<std::shared_ptr<GraphMemory>> done;
+  CUresult status = CUDA_SUCCESS;
+  for (const GraphExec::Node& node : exec.nodes) {
+    if (const auto* alloc = std::get_if<MemAllocWork>(&node.work)) {
+      if (auto_free) graph_memories().free(*alloc->memory);
+      status = graph_memories().allocate(alloc->memory);
+      if (status != CUDA_SUCCESS) break;
+      done.push_back(alloc->memory);
+    } else if (const auto* free = std::get_if<MemFreeWork>(&node.work)) {
+      if (!graph_memories().free(*free->memory)) status = CUDA_ERROR_INVALID_VALUE;
+      if (status != CUDA_SUCCESS) break;
+    }
+  }
+  if (status != CUDA_SUCCESS)
+    for (const auto& memory : done) graph_memories().free(*memory);
+  return status;
+}
+
+void note_memory_use(const GraphExec& exec, const Stream& stream) {
+  for (const GraphExec::Node& node : exec.nodes) {
+    if (const auto* alloc = std::get_if<MemAllocWork>(&node.work))
+      graph_memories().used_by(*alloc->memory, stream);
+    if (const auto* free = std::get_if<MemFreeWork>(&node.work))
+      graph_memories().used_by(*free->memory, stream);
+  }
+}
+
 CUresult issue_nodes(const GraphExec& exec, const Stream& stream) {
   for (const GraphExec::Node& node : exec.nodes) {
     if (!node.enabled) continue;
@@ -59,6 +91,16 @@ bool same_function(const Work& a, const Work& b) {
   return first == nullptr || second == nullptr || first->cooperative == second->cooperative;
 }
 
+const GraphMemory* memory_of(const Work& work) {
+  if (const auto* alloc = std::get_if<MemAllocWork>(&work)) return alloc->memory.get();
+  if (const auto* free = std::get_if<MemFreeWork>(&work)) return free->memory.get();
+  return nullptr;
+}
+
+bool same_memory(const Work& a, const Work& b) {
+  return memory_of(a) == memory_of(b);
+}
+
 struct Pairing {
   std::vector<const GraphNode*>
       order;  // of the new graph; order[i] takes the place of exec.nodes[i]
@@ -70,6 +112,10 @@ CUgraphExecUpdateResult compare_node(const GraphExec::Node& old, const GraphNode
   if (old.type != node.type()) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
   if (old.dependencies != positions_of(node.dependencies, pairing.position))
     return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+  const bool own_memory =
+      node.type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC || node.type() == CU_GRAPH_NODE_TYPE_MEM_FREE;
+  if (own_memory && !same_memory(old.work, node.work))
+    return CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
   return same_function(old.work, node.work)
              ? CU_GRAPH_EXEC_UPDATE_SUCCESS
              : CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
@@ -145,8 +191,11 @@ CUgraphExecUpdateResult update_exec(GraphExec& exec, const Graph& graph, const G
 
 CUresult launch_exec(GraphExec& exec, const std::shared_ptr<Stream>& stream) {
   const std::lock_guard lock(exec.mutex);
+  SIM_TRY(prepare_memory(exec));
   SIM_TRY(order_after_last(exec, stream));
-  return issue_nodes(exec, *stream);
+  const CUresult issued = issue_nodes(exec, *stream);
+  note_memory_use(exec, *stream);
+  return issued;
 }
 
 }  // namespace gacer::simdriver

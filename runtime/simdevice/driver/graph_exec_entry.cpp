@@ -6,6 +6,7 @@
 #include "runtime/simdevice/driver/driver.h"
 #include "runtime/simdevice/driver/entry_pairs.h"
 #include "runtime/simdevice/driver/graph_handles.h"
+#include "runtime/simdevice/driver/graph_memory.h"
 #include "runtime/simdevice/driver/graph_params.h"
 #include "runtime/simdevice/driver/submit.h"
 
@@ -23,12 +24,15 @@ CUresult create_exec(CUgraphExec* out, CUgraph handle, cuuint64_t flags, CUgraph
   SIM_TRY(find_graph(handle, graph));
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if ((flags & ~kSupportedFlags) != 0) return CUDA_ERROR_NOT_SUPPORTED;  // launch from the device
+  const bool one_only = has_memory_nodes(*graph);
+  if (one_only && !graph->newest_exec.expired()) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<GraphExec> exec;
   const GraphNode* bad = nullptr;
   const CUresult status = instantiate(*graph, exec, bad);
   if (error_node != nullptr) *error_node = handle_of(bad);
   if (status != CUDA_SUCCESS) return status;
   exec->flags = flags;
+  if (one_only) graph->newest_exec = exec;
   *out = graph_handles().execs.add(std::move(exec));
   return CUDA_SUCCESS;
 }
@@ -56,7 +60,9 @@ CUresult launch(CUstream stream_handle, CUgraphExec handle) {
   SIM_TRY(find_exec(handle, exec));
   if (captures_active()) {
     bool captured = false;
-    SIM_TRY(capture_work(stream, ChildGraphWork{graph_of(*exec)}, captured));
+    std::shared_ptr<Graph> graph = graph_of(*exec);
+    if (is_capturing(*stream) && has_memory_nodes(*graph)) return CUDA_ERROR_INVALID_VALUE;
+    SIM_TRY(capture_work(stream, ChildGraphWork{std::move(graph)}, captured));
     if (captured) return CUDA_SUCCESS;
   }
   return launch_exec(*exec, stream);

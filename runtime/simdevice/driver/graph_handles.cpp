@@ -38,6 +38,21 @@ CUresult find_nodes(const CUgraphNode* handles, size_t count, std::vector<GraphN
   return CUDA_SUCCESS;
 }
 
+CUresult add_graph_node(CUgraphNode* out, CUgraph graph_handle, const CUgraphNode* dependencies,
+                        size_t count, Work work) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const std::lock_guard lock(graph_lock());
+  std::shared_ptr<Graph> graph;
+  SIM_TRY(find_graph(graph_handle, graph));
+  std::vector<GraphNode*> before;
+  SIM_TRY(find_nodes(dependencies, count, before));
+  GraphNode* node = graph->add(std::move(work), before);
+  if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  publish_node(graph->nodes.back());
+  *out = handle_of(node);
+  return CUDA_SUCCESS;
+}
+
 void publish_node(const std::shared_ptr<GraphNode>& node) {
   graph_handles().nodes.add(node);
   if (const auto* child = std::get_if<ChildGraphWork>(&node->work)) publish(child->graph);

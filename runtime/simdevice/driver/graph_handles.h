@@ -24,6 +24,10 @@ CUresult find_node(CUgraphNode handle, std::shared_ptr<GraphNode>& out);
 CUresult find_exec(CUgraphExec handle, std::shared_ptr<GraphExec>& out);
 CUresult find_nodes(const CUgraphNode* handles, size_t count, std::vector<GraphNode*>& out);
 
+// Adds a node to the graph behind the handle and makes it findable.
+CUresult add_graph_node(CUgraphNode* out, CUgraph graph_handle, const CUgraphNode* dependencies,
+                        size_t count, Work work);
+
 // Makes nodes and child graphs of `graph` findable / forgets them.
 CUgraph publish(const std::shared_ptr<Graph>& graph);
 void publish_node(const std::shared_ptr<GraphNode>& node);

@@ -4,6 +4,7 @@
 #include "runtime/simdevice/driver/copy.h"
 #include "runtime/simdevice/driver/driver.h"
 #include "runtime/simdevice/driver/graph_handles.h"
+#include "runtime/simdevice/driver/graph_memory.h"
 #include "runtime/simdevice/driver/kernel_params.h"
 #include "runtime/simdevice/driver/launch.h"
 #include "runtime/simdevice/driver/memset.h"
@@ -43,6 +44,7 @@ CUresult fill_kernel_params(GraphNode& node, Params& out) {
 CUresult to_work_child(CUgraph handle, Work& out) {
   std::shared_ptr<Graph> child;
   SIM_TRY(find_graph(handle, child));
+  if (has_memory_nodes(*child)) return CUDA_ERROR_INVALID_VALUE;
   out = ChildGraphWork{child->clone()};
   return CUDA_SUCCESS;
 }

@@ -10,6 +10,7 @@
 #include "runtime/simdevice/driver/device_memory.h"
 #include "runtime/simdevice/driver/driver.h"
 #include "runtime/simdevice/driver/entry_pairs.h"
+#include "runtime/simdevice/driver/graph_memory.h"
 #include "runtime/simdevice/driver/mem_pool.h"
 
 using namespace gacer::simdriver;
@@ -19,7 +20,32 @@ using gacer::simdevice::SimType;
 
 namespace {
 
-// Graph memory nodes are not supported, so neither is allocation in a capture.
+// On a capturing stream the allocation becomes a node of the graph; it takes the pool's place only.
+CUresult capture_allocation(const std::shared_ptr<Stream>& stream, const Pool& pool, size_t bytes,
+                            CUdeviceptr* out, bool& captured) {
+  const std::lock_guard lock(graph_lock());
+  if (stream->capture == nullptr) return refuse_on_capturing(*stream);
+  CUDA_MEM_ALLOC_NODE_PARAMS params{};
+  params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, pool.device};
+  params.bytesize = bytes;
+  std::shared_ptr<GraphMemory> memory;
+  SIM_TRY(graph_memories().make(params, *stream->capture->graph, memory));
+  const uint64_t address = memory->address;
+  SIM_TRY(capture_work(stream, MemAllocWork{std::move(memory)}, captured));
+  *out = address;
+  return CUDA_SUCCESS;
+}
+
+CUresult capture_free(const std::shared_ptr<Stream>& stream, CUdeviceptr address, bool& captured) {
+  const std::lock_guard lock(graph_lock());
+  if (stream->capture == nullptr) return refuse_on_capturing(*stream);
+  if (stream->capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  Work work;
+  SIM_TRY(make_free_work(*stream->capture->graph, address, work));
+  return capture_work(stream, work, captured);
+}
+
 CUresult allocate_in(CUstream stream_handle, CUdeviceptr* out, size_t bytes, CUmemoryPool handle) {
   std::shared_ptr<Stream> stream;
   SIM_TRY(resolve_stream(stream_handle, stream));
@@ -30,7 +56,11 @@ CUresult allocate_in(CUstream stream_handle, CUdeviceptr* out, size_t bytes, CUm
   std::shared_ptr<Pool> pool;
   SIM_TRY(find_pool(handle, pool));
   if (pool->imported) return CUDA_ERROR_INVALID_VALUE;
-  SIM_TRY(refuse_on_capturing(*stream));
+  if (captures_active()) {
+    bool captured = false;
+    SIM_TRY(capture_allocation(stream, *pool, bytes, out, captured));
+    if (captured) return CUDA_SUCCESS;
+  }
   uint64_t address = 0;
   SIM_TRY(allocate_from(*pool, *stream, bytes, address));
   *out = address;
@@ -50,8 +80,14 @@ CUresult free_async(CUstream stream_handle, CUdeviceptr address) {
   std::shared_ptr<Stream> stream;
   SIM_TRY(resolve_stream(stream_handle, stream));
   if (address == 0) return CUDA_SUCCESS;
-  SIM_TRY(refuse_on_capturing(*stream));
+  if (captures_active()) {
+    bool captured = false;
+    SIM_TRY(capture_free(stream, address, captured));
+    if (captured) return CUDA_SUCCESS;
+  }
   const auto allocation = Driver::get().memory.find(address);
+  if (allocation && allocation->kind == MemoryKind::kGraph)
+    return free_graph_memory(address, *stream);
   if (!allocation || allocation->base != address || allocation->kind != MemoryKind::kDevice)
     return CUDA_ERROR_INVALID_VALUE;
   if (!Driver::get().memory.remove(address)) return CUDA_ERROR_INVALID_VALUE;

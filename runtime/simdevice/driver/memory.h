@@ -22,6 +22,7 @@ enum class MemoryKind {
   kManaged,
   kPinned,
   kRegistered,
+  kGraph,       // of a graph's allocation node
   kImported,    // of another process (cuIpcOpenMemHandle)
   kMapped,      // physical memory of a device, mapped by cuMemMap
   kMappedHost,  // the same of host memory
@@ -46,7 +47,8 @@ struct Allocation {
 
   bool on_device() const {
     return kind == MemoryKind::kDevice || kind == MemoryKind::kModuleGlobal ||
-           kind == MemoryKind::kMapped || kind == MemoryKind::kImported;
+           kind == MemoryKind::kMapped || kind == MemoryKind::kImported ||
+           kind == MemoryKind::kGraph;
   }
   bool mapped() const { return kind == MemoryKind::kMapped || kind == MemoryKind::kMappedHost; }
 };

@@ -9,6 +9,7 @@
 #include "runtime/simdevice/driver/device_memory.h"
 #include "runtime/simdevice/driver/driver.h"
 #include "runtime/simdevice/driver/faults.h"
+#include "runtime/simdevice/driver/graph_memory.h"
 #include "runtime/simdevice/driver/host_memory.h"
 #include "runtime/simdevice/driver/mem_pool.h"
 
@@ -159,6 +160,11 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   SIM_TRY(current_context(context));
   if (address == 0) return CUDA_SUCCESS;
   const auto allocation = Driver::get().memory.find(address);
+  if (allocation && allocation->kind == MemoryKind::kGraph) {
+    SIM_TRY(refuse_during_capture());
+    SIM_TRY(context->synchronize());
+    return free_graph_memory(address, *context->legacy_stream());
+  }
   const bool mine =
       allocation && allocation->base == address &&
       (allocation->kind == MemoryKind::kDevice || allocation->kind == MemoryKind::kManaged);

@@ -137,6 +137,10 @@ struct Issuer {
   }
 
   CUresult operator()(const ChildGraphWork&) const { return CUDA_ERROR_INVALID_VALUE; }
+
+  // The launch has seen to the memory: only their places in the order are left.
+  CUresult operator()(const MemAllocWork&) const { return (*this)(EmptyWork{}); }
+  CUresult operator()(const MemFreeWork&) const { return (*this)(EmptyWork{}); }
 };
 
 }  // namespace

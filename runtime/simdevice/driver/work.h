@@ -18,6 +18,7 @@ namespace gacer::simdriver {
 struct Event;
 struct Function;
 struct Graph;
+struct GraphMemory;
 struct Stream;
 
 inline constexpr int kStreamPriority = INT_MIN;  // launch with the priority of the stream
@@ -76,12 +77,19 @@ struct BatchWork {
   std::vector<ValueWork> operations;
 };
 
+struct MemAllocWork {
+  std::shared_ptr<GraphMemory> memory;
+};
+struct MemFreeWork {
+  std::shared_ptr<GraphMemory> memory;
+};
+
 struct EmptyWork {};
 struct ChildGraphWork {
   std::shared_ptr<Graph> graph;
 };
 
 using Work = std::variant<EmptyWork, KernelWork, CopyWork, MemsetWork, HostWork, EventRecordWork,
-                          EventWaitWork, BatchWork, ChildGraphWork>;
+                          EventWaitWork, BatchWork, ChildGraphWork, MemAllocWork, MemFreeWork>;
 
 }  // namespace gacer::simdriver
