@@ -12,8 +12,8 @@ namespace {
 // One step for other threads: they see the old page or a zero one, never none. On failure the old
 // mapping stays, which costs memory only.
 void put_zeros_in_place(const void* start, size_t bytes, int protection) {
-  mmap(const_cast<void*>(start), bytes, protection,
-       MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  (void)mmap(const_cast<void*>(start), bytes, protection,
+             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
 void forget_board(const Attachment& attachment) {

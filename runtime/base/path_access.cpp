@@ -98,7 +98,7 @@ std::optional<BlockedPath> first_blocked_component(const std::string& path, uid_
     if (lstat(next.c_str(), &info) != 0) return missing(next, errno);
     if (S_ISLNK(info.st_mode)) {
       if (++links > kMostLinks) return missing(next, ELOOP);
-      rest = target_of(next) + rest;
+      rest.insert(0, target_of(next));
       if (rest.starts_with('/')) at.assign(1, '/');
       continue;
     }
