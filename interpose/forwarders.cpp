@@ -40,7 +40,7 @@ extern "C" {
 extern std::atomic<void*> gacer_forward_table[];
 extern uint64_t gacer_forward_counts[];
 // From the table's own address to each forwarder: nothing for the loader to relocate.
-extern const int32_t gacer_forward_offsets[];
+extern const int32_t gacer_forward_offsets[];  // NOLINT: a name of the generated file
 
 // Kept only once the driver is there, so that a call made while it is opened is looked up again.
 void* gacer_forward_resolve(uint32_t index) {
@@ -52,7 +52,7 @@ void* gacer_forward_resolve(uint32_t index) {
   } else {
     note_forwarded_function(kForwardNames[index], &gacer_forward_counts[index]);
   }
-  if (detail::driver_ready.load(std::memory_order_acquire))  // pairs with publish()
+  if (detail::driver_ready.load(std::memory_order_acquire))                 // pairs with publish()
     gacer_forward_table[index].store(function, std::memory_order_release);  // read by one jump
   return function;
 }

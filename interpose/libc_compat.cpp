@@ -38,8 +38,11 @@ extern "C" {
 // Never assume that there is one thread only: glibc's word for it is younger than others' libc.
 char __libc_single_threaded = 0;
 
+// NOLINTBEGIN(readability-identifier-naming): names of the C library and of the compiler's start-up
+// code
 extern void* __dso_handle;
 [[gnu::weak]] int __register_atfork(void (*before)(), void (*parent)(), void (*child)(), void* dso);
+// NOLINTEND(readability-identifier-naming)
 
 // glibc's own is a static piece that ends in the same call.
 int pthread_atfork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
