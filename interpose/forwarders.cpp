@@ -52,7 +52,8 @@ void* gacer_forward_resolve(uint32_t index) {
   } else {
     note_forwarded_function(kForwardNames[index], &gacer_forward_counts[index]);
   }
-  if (detail::driver_ready.load(std::memory_order_acquire))                 // pairs with publish()
+  // Pairs with publish().
+  if (detail::driver_ready.load(std::memory_order_acquire))
     gacer_forward_table[index].store(function, std::memory_order_release);  // read by one jump
   return function;
 }
