@@ -144,6 +144,9 @@ class LoadingTest(PreloadCase):
             ran = self.attached_launches([HERE / "lookup_plugin_host", how, HERE / "liblookup_linked_plugin.so", 40], 40)
             self.assertTrue(ran.stdout.startswith("libgacer.so\n"), how)
 
+    def test_sym_19_a_runtime_in_such_a_plugin_that_opens_the_driver_by_name_gets_the_shim(self):
+        self.attached_launches([HERE / "lookup_plugin_host", "deep", HERE / "liblookup_early_static.so"], 10, copies=1)
+
     def test_sym_19_such_a_plugin_gets_no_more_memory_than_the_tenant_has(self):
         daemon = self.stand_in("--mem", "1048576")
         ran = self.succeed(HERE / "lookup_plugin_host", "deep", HERE / "liblookup_linked_plugin.so", 0)
