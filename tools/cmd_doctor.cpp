@@ -77,6 +77,15 @@ void check_lookups(const ProbeReport& report, const ElfFile& shim, Outcome& outc
   outcome.add(missing_exports_check(driver->functions, shim.functions));
 }
 
+// A shim that needs a newer C library keeps every program from starting, the probe too.
+void explain_probe(const Program& program, const ElfFile& shim, const Error& error,
+                   Outcome& outcome) {
+  const auto without_shim = run_probe(program, {{"LD_PRELOAD", ""}}, false);
+  const Check glibc = glibc_check(shim, without_shim ? without_shim->libc_version : "");
+  if (glibc.level == Level::kFail) return outcome.add(glibc);
+  outcome.could_not("probe", error.message);
+}
+
 void check_environment(const Options& options, const Program& program, const std::string& shim_path,
                        const ElfFile& shim, Outcome& outcome) {
   const auto libraries = list_libraries(program, {});
@@ -86,7 +95,7 @@ void check_environment(const Options& options, const Program& program, const std
   if (!own.empty() && getenv("GACER_REAL_LIBCUDA") == nullptr)
     variables["GACER_REAL_LIBCUDA"] = own;
   const auto report = run_probe(program, variables, options.gpu);
-  if (!report) return outcome.could_not("probe", report.error().message);
+  if (!report) return explain_probe(program, shim, report.error(), outcome);
   outcome.add(glibc_check(shim, report->libc_version));
   outcome.add(preload_check(*report, shim_path));
   outcome.add(driver_check(*report));

@@ -67,10 +67,21 @@ void print_enforcement(const json& tenant, const char* what) {
                state.at("why").get<std::string>());
 }
 
+// Values that an honest shim cannot have written.
+void print_forged(const json& tenant) {
+  for (const json& process : tenant.value("processes", json::array()))
+    if (const uint64_t forged = process.at("forged_values"); forged != 0)
+      fmt::print(
+          "{}: {} values in the shared page of process {} make no sense: damaged or tampered "
+          "with\n",
+          tenant.at("name").get<std::string>(), forged, process.at("pid").get<int>());
+}
+
 // Nothing configured is inactive without a word.
 void print_enforcement(const json& tenants) {
   for (const json& tenant : tenants) {
     print_enforcement(tenant, "compute");
+    print_forged(tenant);
     if (tenant.at("memory_limit_bytes") != 0) print_enforcement(tenant, "memory");
   }
 }

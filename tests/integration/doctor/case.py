@@ -3,8 +3,10 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -84,3 +86,21 @@ class DoctorCase(unittest.TestCase):
         whole[offset:offset + len(data)] = data
         target.write_bytes(whole)
         return target
+
+    def newer_shim(self):
+        """The shim as a build on a far newer system would be."""
+        target = self.copy(SHIM, "libgacer.so")
+        whole = target.read_bytes()
+        newest = max(re.findall(rb"GLIBC_2\.(\d\d)\0", whole), key=int)
+        name = b"GLIBC_2." + newest + b"\0"
+        hashes = [struct.pack("<I", elf_hash(text)) for text in (name[:-1], b"GLIBC_2.99")]
+        target.write_bytes(whole.replace(name, b"GLIBC_2.99\0").replace(*hashes))
+        return target
+
+
+def elf_hash(name):
+    value = 0
+    for byte in name:
+        value = (value << 4) + byte
+        value = (value ^ (value >> 24 & 0xf0)) & 0xfffffff
+    return value

@@ -29,6 +29,11 @@ PROGRAM = textwrap.dedent("""
         for _ in range(count):
             assert cuda.cuGetProcAddress_v2(name, ctypes.byref(pointer), 13000, 1, ctypes.byref(status)) == 0
             assert pointer.value
+
+    def forge():
+        # The first counter in the page that is shared with gacerd: launches, which never shrink.
+        page = next(line for line in open("/proc/self/maps") if "gacer-tenant" in line)
+        ctypes.c_uint64.from_address(int(page.split("-")[0], 16) + 192).value = 0
     for line in sys.stdin:
         exec(line)
         print("done", flush=True)
@@ -101,6 +106,18 @@ class Coverage(DoctorCase):
         self.assertIn("passthrough", enforcement["compute"]["why"])
         self.assertIn("--mem", enforcement["memory"]["why"])
         self.assertIn("passthrough only observes", self.gacer("status").stdout)
+
+    def test_CON_04_a_tenant_that_edits_its_page_is_flagged(self):
+        self.driver()
+        self.start_daemon()
+        process = self.program()
+        self.do(process, "launch(20)")
+        wait_for(lambda: (self.tenant() or {"launches": 0})["launches"] >= 20, "gacerd has seen the launches")
+        self.assertNotIn("tampered", self.gacer("status").stdout)
+        self.do(process, "forge()")
+        wait_for(lambda: "tampered" in self.gacer("status").stdout, "gacerd has seen that a counter went back")
+        self.assertIn(str(process.pid), next(line for line in self.gacer("status").stdout.splitlines()
+                                             if "tampered" in line))
 
 
 if __name__ == "__main__":

@@ -120,6 +120,11 @@ class Programs(Doctor):
         needed, available = re.search(r"GLIBC_2\.(\d+).* 2\.(\d+)", text).groups()
         self.assertLessEqual(int(needed), int(available))
 
+    def test_SYM_12_a_shim_that_needs_a_newer_glibc_fails_with_both_versions(self):
+        newer = self.newer_shim()
+        checks = self.doctor("--", PYTHON, expect=UNREGULATED, GACER_SHIM=str(newer))
+        self.assert_check(checks, "glibc", "fail", "GLIBC_2.99", "the command has 2.")
+
     def test_CON_05_a_shim_that_is_none_fails(self):
         broken = self.folder / "libgacer.so"
         broken.write_text("not a library")

@@ -64,6 +64,9 @@ class Refusals(Run):
         self.refuse_unless_best_effort(["true"], "/nonexistent/x.so", GACER_SHIM="/nonexistent/x.so")
         self.refuse_unless_best_effort(["true"], "not the shim", GACER_SHIM="/lib/x86_64-linux-gnu/libm.so.6")
 
+    def test_SYM_12_a_shim_that_needs_a_newer_glibc_is_refused(self):
+        self.refuse_unless_best_effort(["true"], "GLIBC_2.99", "this system has 2.", GACER_SHIM=str(self.newer_shim()))
+
     def test_a_shim_of_another_release_is_refused(self):
         other = HERE / "libdoctor_other_shim.so"
         self.refuse_unless_best_effort(["true"], other, "version 1000", "one release", GACER_SHIM=str(other))

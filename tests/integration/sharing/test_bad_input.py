@@ -49,7 +49,7 @@ class BadInputTest(unittest.TestCase):
     def test_bad_class_and_size(self):
         for option, value in (("--class", "urgent"), ("--mem", "12Q"), ("--weight", "0")):
             answer = self.stage.gacer("run", "--no-daemon", option, value, "--", "true")
-            self.assertEqual(answer.returncode, 2, answer.stderr)
+            self.assertEqual(answer.returncode, 125, answer.stderr)
             self.assertIn(value, answer.stderr)
 
     def test_a_foreign_socket_leaves_the_program_unregulated_with_one_line(self):
