@@ -147,6 +147,21 @@ TEST_F(CaptureTest,
 // -- other streams meanwhile
 // -----------------------------------------------------------------------
 
+TEST_F(CaptureTest, given_a_capture_elsewhere_then_other_streams_are_held_charged_and_marked) {
+  begin(one_);
+  decide(segment(), GateMode::kWindow, 1'000'000'000, true, 1);
+  launch(two_);
+  EXPECT_EQ(slot_of(two_).submitted_cost_ns, kLeastNs);
+  EXPECT_EQ(slot_of(two_).completed_cost_ns, kLeastNs);
+  EXPECT_EQ(fake().stream_writes, 1u);
+  EXPECT_EQ(fake().unsafe_calls, 0u);  // the first mark has registered the segment
+  decide(segment(), GateMode::kClosed, 0, true, 1);
+  segment().gate.max_wait_ns = 1'000;
+  launch(two_);
+  EXPECT_EQ(progress().waits, 1u);
+  EXPECT_EQ(progress().unregulated, 0u);
+}
+
 TEST_F(CaptureTest, given_a_capture_elsewhere_then_our_calls_are_ordered_by_stream_or_relaxed) {
   decide(segment(), GateMode::kWindow, 1'000'000'000, false, 1'000);
   launch(two_);
