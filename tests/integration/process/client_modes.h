@@ -31,7 +31,7 @@ void host_state(int count);             // nothing of the host has changed
 
 // timing_modes.cpp
 void timed_first_launch(int count);  // waits for a byte, prints ns until the first launch is made
-void launch_slowly(int seconds);     // launches and allocates for so long; prints the longest in ns
+void launch_slowly(int seconds);     // at most, or until its input ends; prints the longest in ns
 void stop_then_launch(int count);    // raises SIGSTOP before it attaches; allocates too
 
 }  // namespace gacer::test

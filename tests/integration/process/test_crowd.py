@@ -164,7 +164,7 @@ class Crowd(LifeTest):
                 one.close()
                 break
             waiting.append(one)
-        program = self.start("slowly", 8, GACER_TENANT="patient", GACER_LOG="warn")
+        program = self.start("slowly", 300, GACER_TENANT="patient", GACER_LOG="warn")
         self.assertEqual(program.stdout.readline(), "ready\n", "the first launch has passed")
         for one in waiting + [listener]:
             one.close()

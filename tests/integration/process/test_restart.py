@@ -13,7 +13,7 @@ class Restart(LifeTest):
         return self.tenants().get("server")
 
     def test_pain_proc_09_a_restarted_daemon_finds_its_tenants_with_their_limits(self):
-        program = self.start("slowly", 12, GACER_TENANT="server", GACER_CLASS="latency", GACER_MEM="3G",
+        program = self.start("slowly", 300, GACER_TENANT="server", GACER_CLASS="latency", GACER_MEM="3G",
                              GACER_WEIGHT="7", GACER_LOG="error")
         for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
             daemon = self.start_daemon()
@@ -29,7 +29,7 @@ class Restart(LifeTest):
         installed = self.folder / "libgacer.so"
         shutil.copy(SHIM, installed)
         self.start_daemon()
-        program = self.start("slowly", 5, preload=installed, GACER_TENANT="server")
+        program = self.start("slowly", 300, preload=installed, GACER_TENANT="server")
         wait_for(lambda: (self.tenant() or {"launches": 0})["launches"] > 20, "attached")
         fresh = self.folder / "libgacer.so.new"
         shutil.copy(SHIM, fresh)
@@ -44,7 +44,7 @@ class Restart(LifeTest):
     def test_pain_proc_12_stopping_the_daemon_signals_no_tenant(self):
         # Under MPS a client that is killed may take others with it: gacer ends its daemon and nobody else.
         self.start_daemon()
-        program = self.start("slowly", 4, GACER_TENANT="server", GACER_LOG="error")
+        program = self.start("slowly", 300, GACER_TENANT="server", GACER_LOG="error")
         wait_for(lambda: (self.tenant() or {"launches": 0})["launches"] > 20, "attached")
         self.assertEqual(self.gacer("stop").returncode, 0)
         self.assertIsNone(program.poll())

@@ -147,7 +147,7 @@ class Users(UserTest):
         for name in ("d.sock", "d.sock.lock"):
             self.assertEqual(stat.S_IMODE((path / name).stat().st_mode) & 0o077, 0, name)
         for uid in (NOBODY, 0):
-            program = self.start("slowly", 3, how=self.as_user(uid), GACER_TENANT="t", NULLCUDA_TRACE="/dev/null")
+            program = self.start("slowly", 300, how=self.as_user(uid), GACER_TENANT="t", NULLCUDA_TRACE="/dev/null")
             wait_for(lambda: any(tenant["uid"] == uid for tenant in self.try_status()["tenants"]), f"uid {uid} attached")
             self.finish(program)
         self.unregulated(OTHER, self.socket, "Permission denied")
@@ -158,7 +158,7 @@ class Users(UserTest):
         os.chown(path, NOBODY, NOBODY)
         self.socket = str(path / "d.sock")
         self.start_daemon(**self.as_user(NOBODY))
-        programs = [self.start("slowly", 4, how=self.as_user(uid), GACER_TENANT="t", NULLCUDA_TRACE="/dev/null",
+        programs = [self.start("slowly", 300, how=self.as_user(uid), GACER_TENANT="t", NULLCUDA_TRACE="/dev/null",
                                GACER_MEM=f"{uid + 1}K") for uid in (NOBODY, 0)]
         wait_for(lambda: len(self.try_status()["tenants"]) == 2, "two tenants of one name")
         limits = {tenant["uid"]: tenant["memory_limit_bytes"] for tenant in self.try_status()["tenants"]}
@@ -187,7 +187,7 @@ class Namespaces(LifeTest):
 
     def test_pain_con_06_a_client_in_a_nested_pid_namespace_is_known_by_the_daemons_pid(self):
         self.start_daemon()
-        program = self.start("slowly", 6, wrapper=self.IN_PID_NAMESPACE, GACER_TENANT="inner")
+        program = self.start("slowly", 300, wrapper=self.IN_PID_NAMESPACE, GACER_TENANT="inner")
         seen = wait_for(lambda: self.tenants().get("inner"), "attached")
         executable = os.readlink(f"/proc/{seen['pids'][0]}/exe")
         self.assertEqual(executable, str(CLIENT))
@@ -196,7 +196,7 @@ class Namespaces(LifeTest):
 
     def test_two_containers_with_equal_pids_are_two_tenants(self):
         self.start_daemon()
-        programs = [self.start("slowly", 6, wrapper=self.IN_PID_NAMESPACE) for _ in range(2)]
+        programs = [self.start("slowly", 300, wrapper=self.IN_PID_NAMESPACE) for _ in range(2)]
         names = wait_for(lambda: len(self.tenants()) == 2 and list(self.tenants()), "two tenants")
         self.assertTrue(all(name.startswith("process_client-1-ns") for name in names), names)
         for program in programs:

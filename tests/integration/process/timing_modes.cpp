@@ -40,9 +40,10 @@ void wait_for_byte() {
 }
 
 // Reads nothing: the bytes are other processes' signals.
-void wait_for_end_of_input() {
+bool input_has_ended(int wait_ms) {
   pollfd input{STDIN_FILENO, 0, 0};
-  while ((input.revents & (POLLHUP | POLLERR)) == 0) poll(&input, 1, -1);
+  poll(&input, 1, wait_ms);
+  return (input.revents & (POLLHUP | POLLERR)) != 0;
 }
 
 }  // namespace
@@ -56,7 +57,7 @@ void timed_first_launch(int count) {
   launch(count);
   printf("%lu\n", first_ns);
   fflush(stdout);
-  wait_for_end_of_input();
+  while (!input_has_ended(-1)) continue;
 }
 
 void launch_slowly(int seconds) {
@@ -65,7 +66,7 @@ void launch_slowly(int seconds) {
   printf("ready\n");
   fflush(stdout);
   const uint64_t end_ns = now_ns() + static_cast<uint64_t>(seconds) * 1'000'000'000U;
-  while (now_ns() < end_ns) {
+  while (now_ns() < end_ns && !input_has_ended(0)) {
     longest_ns = std::max(longest_ns, timed_launch_ns());
     allocate_and_free();
     usleep(1000);
