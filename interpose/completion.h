@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Marks: after some launches the stream itself writes the cost submitted so far into its slot.
 // Where the driver refuses to register the segment or to write, an event is recorded instead and
-// polled on later calls. No call here synchronises, and none is made while a stream capture is
-// under way (the caller checks). Thread-safe.
+// polled on later calls. No call here synchronises or touches a capture: capturing streams are left
+// alone, and what captures of other threads forbid is done in the relaxed mode. Thread-safe.
 #pragma once
 
 #include "interpose/attachment.h"

@@ -45,7 +45,7 @@ struct FakeDriver {
   std::atomic<uint64_t> event_queries{0};
   std::atomic<uint64_t> capture_questions{0};
   std::atomic<uint64_t> attribute_questions{0};
-  std::vector<int> stream_priorities;  // kNoPriority for plain cuStreamCreate
+  std::vector<int> stream_priorities;    // kNoPriority for plain cuStreamCreate
   int attribute_priority = kNoPriority;  // as last set on any stream
   std::vector<CUdeviceptr> frees;
 
