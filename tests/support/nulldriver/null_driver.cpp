@@ -162,8 +162,13 @@ NULLCUDA_EXPORT CUresult cuGetExportTable(const void** table, const CUuuid*) {
 }
 
 NULLCUDA_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+  trace("cuDevicePrimaryCtxRetain");
   *context = reinterpret_cast<CUcontext>(uintptr_t{0xc000});
   return CUDA_SUCCESS;
+}
+NULLCUDA_EXPORT CUresult cuCtxCreate_v2(CUcontext* context, unsigned, CUdevice) {
+  trace("cuCtxCreate");
+  return give(context);
 }
 NULLCUDA_EXPORT CUresult cuCtxGetCurrent(CUcontext* context) {
   *context = reinterpret_cast<CUcontext>(uintptr_t{0xc000});
