@@ -45,6 +45,19 @@ int try_pipe(const std::string& path) {
   return pipe.valid() ? 0 : errno;
 }
 
+// A control daemon of root serves every user, one at a time; anybody else's serves its owner.
+// Others wait without a message.
+Check check_owner(const std::string& control) {
+  struct stat info {};
+  const bool known = stat(control.c_str(), &info) == 0;
+  if (known && info.st_uid != 0 && info.st_uid != geteuid())
+    return warn("mps",
+                fmt::format("{} is served for uid {} only: programs of uid {} wait without a "
+                            "message; use a CUDA_MPS_PIPE_DIRECTORY of your own",
+                            control, info.st_uid, geteuid()));
+  return ok("mps", "on, " + control + "; programs of one user at a time, others wait");
+}
+
 int try_control(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return errno;
@@ -63,7 +76,7 @@ std::string mps_pipe_directory() {
 Check mps_check(const std::string& pipe_directory) {
   const std::string control = pipe_directory + "/control";
   const int code = try_control(control);
-  if (code == 0) return ok("mps", "on, " + control + "; it serves one user at a time");
+  if (code == 0) return check_owner(control);
   if (code == ENOENT || code == ECONNREFUSED || code == ENXIO || code == ENOTDIR)
     return warn("mps", fmt::format("off ({} answers nobody): {}", control, kNoOverlap));
   const auto gids = own_groups();

@@ -216,6 +216,17 @@ class Mps(Doctor):
         os.mkfifo(self.folder / "mps" / "control")
         self.assert_check(self.doctor(), "mps", "warn", "off")
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to give a file away")
+    def test_CON_11_mps_of_another_user_is_told(self):
+        control = self.folder / "mps" / "control"
+        control.parent.mkdir()
+        os.mkfifo(control)
+        reader = os.open(control, os.O_RDWR)
+        self.addCleanup(os.close, reader)
+        self.assert_check(self.doctor(), "mps", "ok", control, "one user at a time")
+        os.chown(control, 65534, 65534)
+        self.assert_check(self.doctor(), "mps", "warn", "uid 65534 only", "wait without a message")
+
     @unittest.skipUnless(os.geteuid() == 0, "needs root to become somebody else")
     def test_CON_10_a_pipe_folder_that_only_root_may_enter_is_named(self):
         (self.folder / "mps").mkdir(mode=0o700)

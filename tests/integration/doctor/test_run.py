@@ -78,6 +78,13 @@ class Refusals(Run):
         self.assert_refused(self.run_command("--socket", private / "g.sock", "--", "/bin/true", user=65534),
                             f"{private}:")
 
+    def test_CON_01_a_folder_in_which_gacerd_cannot_be_is_refused_at_once(self):
+        (self.folder / "file").write_text("no folder")
+        for place in (self.folder / "file" / "g.sock", pathlib.Path("/proc/g.sock"), self.folder / "no" / "such" / "g.sock"):
+            with self.subTest(place):
+                self.assert_refused(self.gacer("run", "--socket", place, "--", "true"), place.parent)
+                self.assertEqual(self.gacer("run", BEST_EFFORT, "--socket", place, "--", "true").returncode, OK)
+
     def test_a_daemon_of_another_version_is_refused(self):
         server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.addCleanup(server.close)
