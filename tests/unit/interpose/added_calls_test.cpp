@@ -232,6 +232,15 @@ class AddedCallsTest : public test::LaunchFixture {
   std::set<std::string> added_;  // by all entry points together
 };
 
+// Else the tests below could not fail.
+TEST_F(AddedCallsTest, given_a_call_that_captures_forbid_then_it_is_noticed_unless_relaxed) {
+  driver().cuEventQuery(nullptr);
+  EXPECT_EQ(fake().unsafe_calls, 1u);
+  const RelaxedCapture relaxed;
+  driver().cuEventQuery(nullptr);
+  EXPECT_EQ(fake().unsafe_calls, 1u);
+}
+
 TEST_F(AddedCallsTest, STR_01_given_every_entry_point_then_no_synchronisation_is_added) {
   run_all(false);
   EXPECT_TRUE(is_one_of("cuStreamWriteValue64_v2", added_));
