@@ -2,6 +2,7 @@
 """gacer doctor: what it says about programs, drivers, sockets and MPS, and the exit code that follows."""
 import json
 import os
+import pathlib
 import re
 import shutil
 import socket
@@ -12,6 +13,7 @@ from case import BUILD, HERE, LIMIT_S, PYTHON, SHIM, DoctorCase
 
 REGULATED, UNREGULATED, UNKNOWN = 0, 1, 2
 LINE = re.compile(r"(ok|warn|fail) +([a-z0-9-]+): (.*)")
+HOOKS = pathlib.Path(__file__).resolve().parents[3] / "interpose" / "hooks"
 LOOKUPS = {"lookup-link", "lookup-dlopen", "lookup-default", "lookup-next", "lookup-dlvsym", "lookup-proc-v1",
            "lookup-proc-v2"}
 
@@ -57,6 +59,17 @@ class Lookups(Doctor):
         self.driver("newdriver")
         checks = self.doctor("--", PYTHON, expect=UNREGULATED)
         self.assert_check(checks, "driver-exports", "fail", "cuLaunchFuture", "newer gacer")
+
+    def test_STR_03_every_launch_of_the_driver_has_a_row_and_only_host_functions_pass_through(self):
+        rows = dict((symbol, kind) for part in HOOKS.glob("*.def")
+                    for kind, symbol in re.findall(r"^GACER_(HOOK|FORWARD)\((\w+),", part.read_text(), re.MULTILINE))
+        listing = subprocess.run(["nm", "-D", "--defined-only", BUILD / "nulldriver" / "libcuda.so.1"], check=True,
+                                 capture_output=True, text=True).stdout
+        launches = [name for name in re.findall(r"\b(cu\w+)$", listing, re.MULTILINE)
+                    if "Launch" in name and "Attribute" not in name]
+        self.assertGreater(len(launches), 10)
+        passing = {name for name in launches if rows.get(name) != "HOOK"}
+        self.assertEqual({name for name in passing if "HostFunc" not in name}, set())
 
     def test_a_program_in_whose_environment_another_library_answers_fails(self):
         self.driver()
