@@ -7,9 +7,17 @@ namespace {
 
 using abi::CoveredFunction;
 
-// What is recorded into a graph is charged when that is launched (memory_graphs.h).
 bool capturing(StreamRef stream) {
   return shim().captures.is_capturing(stream);
+}
+
+// What is recorded into a graph is charged when that is launched (memory_graphs.h); seen by name all
+// the same, since a graph that is copied into another is not followed.
+template <typename Call>
+CUresult record(CoveredFunction function, StreamRef stream, const Call& call) {
+  const CUresult result = call();
+  if (result == CUDA_SUCCESS) count_unregulated(function, stream, true);
+  return result;
 }
 
 template <typename Call, typename Undo>
@@ -22,7 +30,8 @@ template <typename Call, typename Undo>
 CUresult allocate_async(CUdeviceptr* pointer, uint64_t bytes, StreamRef stream, const Call& call,
                         const Undo& undo) {
   const HookScope scope;
-  if (!scope.outermost() || pointer == nullptr || capturing(stream)) return call();
+  if (!scope.outermost() || pointer == nullptr) return call();
+  if (capturing(stream)) return record(CoveredFunction::k_cuMemAllocAsync, stream, call);
   const uint32_t device = shim().memory.devices().of_stream(stream.handle);
   CUmemoryPool pool = nullptr;
   if (device == kNoDevice ||
@@ -35,7 +44,8 @@ template <typename Call, typename Undo>
 CUresult allocate_from_pool(CUdeviceptr* pointer, uint64_t bytes, CUmemoryPool pool,
                             StreamRef stream, const Call& call, const Undo& undo) {
   const HookScope scope;
-  if (!scope.outermost() || pointer == nullptr || capturing(stream)) return call();
+  if (!scope.outermost() || pointer == nullptr) return call();
+  if (capturing(stream)) return record(CoveredFunction::k_cuMemAllocFromPoolAsync, stream, call);
   const uint32_t device = shim().memory.devices().of_stream(stream.handle);
   if (device == kNoDevice)
     return allocate_uncharged(CoveredFunction::k_cuMemAllocFromPoolAsync, call);

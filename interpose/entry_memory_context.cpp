@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points: contexts come into being, which takes device memory (memory_overhead.h), and graph
-// memory is trimmed.
+// memory is made ready or trimmed.
 #include "interpose/memory_entry.h"
 
 namespace gacer::interpose {
@@ -13,6 +13,12 @@ CUresult create_context(const CUcontext* context, CUdevice device, const Call& c
   if (scope.outermost() && result == CUDA_SUCCESS && context != nullptr)
     shim().overhead.context_created(*context, device);
   return result;
+}
+
+template <typename Call>
+CUresult upload(CUgraphExec exec, StreamRef stream, const Call& call) {
+  const HookScope scope;
+  return scope.outermost() ? with_graph_memory(exec, stream, call) : call();
 }
 
 }  // namespace
@@ -50,6 +56,14 @@ CUresult gacer_hook_cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device
   if (scope.outermost() && result == CUDA_SUCCESS && context != nullptr)
     shim().overhead.primary_retained(*context, device);
   return result;
+}
+
+// Makes a graph's memory ready before its first launch.
+CUresult gacer_hook_cuGraphUpload(CUgraphExec exec, CUstream stream) {
+  return upload(exec, {stream, false}, [&] { return driver().cuGraphUpload(exec, stream); });
+}
+CUresult gacer_hook_cuGraphUpload_ptsz(CUgraphExec exec, CUstream stream) {
+  return upload(exec, {stream, true}, [&] { return driver().cuGraphUpload_ptsz(exec, stream); });
 }
 
 CUresult gacer_hook_cuDeviceGraphMemTrim(CUdevice device) {

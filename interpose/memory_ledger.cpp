@@ -221,7 +221,8 @@ MemoryView MemoryLedger::view(uint32_t device) {
 
 void MemoryLedger::tell(Attachment& attachment) {
   const SleepGuard guard(lock_);
-  if (reported_to_ == &attachment) return;
+  if (told_to_ == &attachment) return;
+  told_to_ = &attachment;
   know_attachment(attachment);
   MemoryReply reply;
   for (uint32_t device = 0; device < devices_.count(); ++device)
@@ -232,7 +233,7 @@ void MemoryLedger::reset() {
   lock_.force_open();
   devices_.reset_lock();
   records_.clear();
-  reported_to_ = nullptr;
+  reported_to_ = told_to_ = nullptr;
   answered_limit_bytes_.store(0, kRelaxed);
   for (Account& account : accounts_) account = {};
 }

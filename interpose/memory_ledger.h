@@ -105,6 +105,7 @@ class MemoryLedger {
   // From the daemon's last answer: unlike the segment, out of the program's reach by mistake.
   std::atomic<uint64_t> answered_limit_bytes_{0};
   Attachment* reported_to_ = nullptr;  // whose ledger the reported_ numbers are about
+  Attachment* told_to_ = nullptr;      // heard of every device, see tell()
   Account accounts_[kMaxDevices];
 };
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/daemon/admin.h"
 
+#include <unistd.h>
+
+#include <charconv>
+
 #include "runtime/abi/control_messages.h"
 
 namespace gacer::daemon {
@@ -41,6 +45,18 @@ AdminAnswer unmanaged(std::string_view text, TenantTable& table, const DaemonFac
   return {"ok"};
 }
 
+// BYTES after the last '=': a tenant's name may hold one.
+AdminAnswer limit(std::string_view assignment, TenantTable& table, const DaemonFacts&) {
+  const size_t equals = assignment.rfind('=');
+  uint64_t bytes = 0;
+  const char* const end = assignment.data() + assignment.size();
+  const char* const digits = equals == std::string_view::npos ? end : &assignment[equals] + 1;
+  const auto parsed = std::from_chars(digits, end, bytes);
+  if (digits == end || parsed.ec != std::errc{} || parsed.ptr != end)
+    return {"error limit needs TENANT=BYTES (0: none)"};
+  return answer_of(table.set_memory_limit(assignment.substr(0, equals), geteuid(), bytes));
+}
+
 AdminAnswer shutdown(std::string_view, TenantTable&, const DaemonFacts&) {
   return {"ok", true};
 }
@@ -52,8 +68,9 @@ struct Request {
 };
 
 constexpr Request kRequests[] = {
-    {"status", false, status},   {"policy", true, policy},       {"tune", true, tune},
-    {"version", false, version}, {"unmanaged", true, unmanaged}, {"shutdown", false, shutdown},
+    {"status", false, status},     {"policy", true, policy},       {"tune", true, tune},
+    {"version", false, version},   {"unmanaged", true, unmanaged}, {"limit", true, limit},
+    {"shutdown", false, shutdown},
 };
 
 }  // namespace
@@ -67,7 +84,7 @@ AdminAnswer answer_admin(std::string_view request, TenantTable& table, const Dae
       return row.answer(has_argument ? request.substr(space + 1) : "", table, facts);
   return {
       "error unknown request; known: status, policy NAME, tune KEY=VALUE, version, unmanaged PID "
-      "EXECUTABLE TENANT, shutdown"};
+      "EXECUTABLE TENANT, limit TENANT=BYTES, shutdown"};
 }
 
 }  // namespace gacer::daemon

@@ -2,6 +2,7 @@
 #include "runtime/daemon/daemon.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -114,11 +115,33 @@ void Daemon::dispatch(uint64_t key, uint64_t now_ns) {
   }
   const uint64_t id = key / 2;
   const auto found = sessions_.find(id);
+  if (const auto survivor = survivors_.find(id);
+      survivor != survivors_.end() && key == pidfd_key(id)) {
+    table_->ended(survivor->second.process_id);
+    survivors_.erase(survivor);
+  }
   if (found == sessions_.end()) return;  // dropped earlier in this round
   if (key == pidfd_key(id)) return drop(id, now_ns);
   const Session::Next next = found->second.session->on_readable(facts(now_ns), now_ns);
   stopping_ |= next == Session::Next::kShutdown;
-  if (next == Session::Next::kClose) drop(id, now_ns);
+  if (next == Session::Next::kClose) lost_socket(id, now_ns);
+}
+
+// A pidfd is readable once its process has ended.
+bool Daemon::lives_on(const Entry& entry) const {
+  pollfd ask{entry.pidfd.get(), POLLIN, 0};
+  return entry.pidfd.valid() && poll(&ask, 1, 0) == 0;
+}
+
+// Its process may be ending, or its host may have closed descriptors that it does not know: device
+// memory is there until the process has gone.
+void Daemon::lost_socket(uint64_t id, uint64_t now_ns) {
+  Entry& entry = sessions_.at(id);
+  const uint64_t process_id = entry.session->process_id();
+  if (process_id == 0 || !lives_on(entry)) return drop(id, now_ns);
+  entry.session->end(now_ns, true);
+  survivors_[id] = {std::move(entry.pidfd), process_id};
+  sessions_.erase(id);
 }
 
 void Daemon::accept_waiting(uint64_t now_ns) {

@@ -44,6 +44,8 @@ class Daemon {
   void refuse_for_lack_of_fds();
   void add_session(UniqueFd socket, uint64_t now_ns);
   void settle_releases(uint64_t asking);
+  bool lives_on(const Entry& entry) const;
+  void lost_socket(uint64_t id, uint64_t now_ns);
   void drop(uint64_t id, uint64_t now_ns);
   void drop_silent(uint64_t now_ns);
   bool still_new(uint64_t id) const;
@@ -56,7 +58,12 @@ class Daemon {
   UniqueFd stop_event_;
   UniqueFd spare_fd_;  // given up for a moment when descriptors run out
   std::map<uint64_t, Entry> sessions_;
-  std::vector<uint64_t> new_sessions_;  // that have not said what they are
+  struct Survivor {
+    UniqueFd pidfd;
+    uint64_t process_id;
+  };
+  std::map<uint64_t, Survivor> survivors_;  // sessions whose process outlives its socket
+  std::vector<uint64_t> new_sessions_;      // that have not said what they are
   uint64_t next_session_id_ = 1;
   uint64_t started_ns_;
   bool stopping_ = false;

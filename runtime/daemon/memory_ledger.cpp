@@ -40,6 +40,24 @@ void MemoryLedger::remove_process(uint64_t process) {
   processes_.erase(found);
 }
 
+void MemoryLedger::move_process(uint64_t process, uint64_t tenant) {
+  const auto found = processes_.find(process);
+  if (found == processes_.end() || tenants_.count(tenant) == 0) return;
+  const Accounts held = found->second.devices;
+  remove_process(process);
+  ++tenants_[tenant].processes;
+  processes_[process].tenant = tenant;
+  for (const auto& [device, account] : held) {
+    reserve(process, account.allocated_bytes, device, Kind::kHeld);
+    reserve(process, account.overhead_bytes, device, Kind::kOverhead);
+  }
+}
+
+uint64_t MemoryLedger::tenant_of(uint64_t process) const {
+  const auto found = processes_.find(process);
+  return found == processes_.end() ? 0 : found->second.tenant;
+}
+
 MemoryAnswer MemoryLedger::answer(const Tenant& tenant, const Account& account, bool granted) {
   return {granted, account.used_bytes(), tenant.limit_bytes, account.overhead_bytes};
 }

@@ -43,6 +43,9 @@ class MemoryLedger {
   void add_process(uint64_t process, uint64_t tenant, uint64_t limit_bytes, uint64_t in_use_bytes,
                    const abi::DeviceUuid& device = {});
   void remove_process(uint64_t process);
+  // What it holds counts for that tenant from now on. Precondition: such a tenant.
+  void move_process(uint64_t process, uint64_t tenant);
+  uint64_t tenant_of(uint64_t process) const;  // 0: unknown process
 
   // An unknown process is never granted anything. kHeld and kOverhead are always granted.
   MemoryAnswer reserve(uint64_t process, uint64_t bytes, const abi::DeviceUuid& device = {},

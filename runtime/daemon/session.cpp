@@ -50,10 +50,10 @@ Session::Next Session::on_readable(const DaemonFacts& facts, uint64_t now_ns) {
   return Next::kKeep;
 }
 
-void Session::end(uint64_t now_ns) {
+void Session::end(uint64_t now_ns, bool process_lives_on) {
   if (process_id_ == 0) return;
   log_line(LogLevel::kInfo, "gacerd", "process %d detached", peer_.pid);
-  table_->detach(process_id_, now_ns);
+  table_->detach(process_id_, now_ns, process_lives_on);
   process_id_ = 0;
 }
 

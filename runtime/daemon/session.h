@@ -28,7 +28,7 @@ class Session {
   // Reads and answers at most a few packets of a non-blocking socket.
   Next on_readable(const DaemonFacts& facts, uint64_t now_ns);
   // To be called once before the session is destroyed, unless the table was detached as a whole.
-  void end(uint64_t now_ns);
+  void end(uint64_t now_ns, bool process_lives_on = false);
 
   // Called before a reservation is refused, which is then tried again: a free that happened before
   // it may still lie unread in another process's socket.
@@ -38,6 +38,7 @@ class Session {
 
   int socket_fd() const { return socket_.get(); }
   const shm::PeerIdentity& peer() const { return peer_; }
+  uint64_t process_id() const { return process_id_; }  // 0: no tenant, or ended
   bool is_new() const { return role_ == Role::kNew; }
   uint64_t since_ns() const { return since_ns_; }
 

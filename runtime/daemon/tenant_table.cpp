@@ -62,6 +62,7 @@ Result<TenantProcess*> TenantTable::attach(const AttachRequest& request, uid_t u
   ++tenants_[*tenant_id].processes;
   ledger_.add_process(id, *tenant_id, config.memory_limit_bytes, request.memory_in_use_bytes,
                       request.device_uuid);
+  settle_lingering(config, *tenant_id, pid);
   (*process)->set_memory_limit(ledger_.usage_of_tenant(*tenant_id).tenant_limit_bytes);
   TenantProcess* result = process->get();
   processes_[id] = std::move(process).value();
@@ -89,7 +90,7 @@ void TenantTable::tick_soon(uint64_t now_ns) {
   next_tick_ns_ = std::min(next_tick_ns_, crowd ? now_ns + kCrowdRoundNs : now_ns);
 }
 
-void TenantTable::detach(uint64_t process_id, uint64_t now_ns) {
+void TenantTable::detach(uint64_t process_id, uint64_t now_ns, bool lives_on) {
   const auto found = processes_.find(process_id);
   if (found == processes_.end()) return;
   TenantProcess& process = *found->second;
@@ -105,11 +106,39 @@ void TenantTable::detach(uint64_t process_id, uint64_t now_ns) {
     ended_coverage_.add(tenant->second.ended_coverage);
     tenants_.erase(tenant);
   }
+  if (lives_on) linger(process.identity());
   core_->detach(process_id, now_ns);
-  ledger_.remove_process(process_id);
+  if (lingering_.count(process_id) == 0) ledger_.remove_process(process_id);
   processes_.erase(found);
   tick_soon(now_ns);
   write_board(now_ns);
+}
+
+// Before the core forgets the tenant.
+void TenantTable::linger(const ProcessIdentity& identity) {
+  if (identity.pid <= 0 || ledger_.used_by_process(identity.process_id) == 0) return;
+  for (const auto& tenant : core_->snapshot().tenants)
+    if (tenant.tenant_id == identity.tenant_id)
+      lingering_[identity.process_id] = {identity.pid, tenant.config.name, tenant.config.uid};
+}
+
+void TenantTable::ended(uint64_t process_id) {
+  if (lingering_.erase(process_id) != 0) ledger_.remove_process(process_id);
+}
+
+// A process of that tenant has attached.
+void TenantTable::settle_lingering(const regulator::TenantConfig& config, uint64_t tenant_id,
+                                   pid_t pid) {
+  for (auto it = lingering_.begin(); it != lingering_.end();) {
+    const auto& [process_id, process] = *it;
+    const bool back = process.pid == pid;
+    const bool same_tenant = process.tenant == config.name && process.uid == config.uid;
+    if (back)
+      ledger_.remove_process(process_id);
+    else if (same_tenant && ledger_.tenant_of(process_id) != tenant_id)
+      ledger_.move_process(process_id, tenant_id);
+    it = back ? lingering_.erase(it) : std::next(it);
+  }
 }
 
 void TenantTable::detach_all(uint64_t now_ns) {

@@ -26,7 +26,10 @@ class TenantTable {
   // The new process; it belongs to the table and lives until detach().
   Result<TenantProcess*> attach(const AttachRequest& request, uid_t uid, pid_t pid,
                                 uint64_t now_ns);
-  void detach(uint64_t process_id, uint64_t now_ns);
+  // `lives_on`: the process has only lost its socket. What it holds stays charged until ended(), or
+  // until it attaches again and says itself what it holds.
+  void detach(uint64_t process_id, uint64_t now_ns, bool lives_on = false);
+  void ended(uint64_t process_id);
   // Tells every process to pass through. The table is of no use afterwards.
   void detach_all(uint64_t now_ns);
 
@@ -67,6 +70,11 @@ class TenantTable {
     ProgressCounters ended;  // of processes that are gone
     CoverageTotals ended_coverage;
   };
+  struct Lingering {  // detached, alive, and charged
+    pid_t pid;
+    std::string tenant;
+    uid_t uid;
+  };
 
   TenantTable(std::unique_ptr<regulator::Regulator> core, shm::MemorySegment board);
   Result<std::unique_ptr<TenantProcess>> make_process(uint64_t process_id, uint64_t tenant_id,
@@ -75,6 +83,8 @@ class TenantTable {
   void tick_soon(uint64_t now_ns);
   abi::Board& board() { return *static_cast<abi::Board*>(board_memory_.data()); }
   bool read_tenants(uint64_t now_ns);
+  void linger(const ProcessIdentity& identity);
+  void settle_lingering(const regulator::TenantConfig& config, uint64_t tenant_id, pid_t pid);
   uint64_t tenant_named(std::string_view name, uid_t uid) const;
   void write_decisions(uint64_t now_ns);
   void write_board(uint64_t now_ns);
@@ -86,7 +96,8 @@ class TenantTable {
   std::map<uint64_t, std::unique_ptr<TenantProcess>> processes_;
   std::map<uint64_t, Tenant> tenants_;  // those with processes
   UnmanagedList unmanaged_;
-  CoverageTotals ended_coverage_;  // of tenants that are gone
+  CoverageTotals ended_coverage_;            // of tenants that are gone
+  std::map<uint64_t, Lingering> lingering_;  // by process id
   uint64_t next_process_id_ = 1;
   uint64_t next_tick_ns_ = 0;
   // Kept between ticks so that a tick does not allocate.

@@ -153,6 +153,22 @@ TEST_F(DaemonTest, ClosingTheSocketDetaches) {
   EXPECT_TRUE(is_gone("t"));
 }
 
+TEST_F(DaemonTest, AProcessThatLosesItsSocketStaysChargedUntilItEnds) {
+  ChildProcess other([&] {
+    auto attached = shm::attach(path_, hello_of("t", TenantClass::kBatch, 100), kTimeoutMs);
+    const auto grant = shm::reserve_memory(attached->socket.get(), 70);
+    attached->socket.reset();  // as a host does that closes all it does not know
+    return grant.ok() && grant->granted;
+  });
+  EXPECT_TRUE(is_gone("t"));
+  const auto mine = attach(hello_of("t", TenantClass::kBatch, 100));  // a new tenant of that name
+  EXPECT_EQ(tenant("t").at("memory_used_bytes"), 70);
+  EXPECT_FALSE(shm::reserve_memory(mine.socket.get(), 31)->granted);
+  other.kill_now();
+  EXPECT_TRUE(eventually([&] { return tenant("t").at("memory_used_bytes") == 0; }));
+  EXPECT_TRUE(shm::reserve_memory(mine.socket.get(), 100)->granted);
+}
+
 TEST_F(DaemonTest, AnotherVersionIsRefusedWithBothVersions) {
   auto hello = hello_of("t", TenantClass::kBatch);
   hello.header.version = 99;

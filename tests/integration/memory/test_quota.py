@@ -89,10 +89,10 @@ class QuotaTest(unittest.TestCase):
         highest, now, _ = NUMBERS.unpack_from(self.memory.read_bytes(), 48)
         return highest, now
 
-    def test_two_processes_in_a_loop_of_100000_never_exceed_the_quota_together(self):
+    def test_two_processes_in_loops_of_100000_never_exceed_the_quota_together(self):
         anchor, said = self.hold(1)
         self.assertEqual(said, "ok")
-        loops = [self.start("loop", 50_000, 64, seed) for seed in (1, 2)]
+        loops = [self.start("loop", 100_000, 64, seed) for seed in (1, 2)]
         counts = [dict(zip(*[iter(self.end(p).split())] * 2)) for p in loops]
         self.assertEqual([int(c["other"]) for c in counts], [0, 0])
         self.assertGreater(sum(int(c["refused"]) for c in counts), 1000)

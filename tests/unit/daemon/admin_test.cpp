@@ -2,6 +2,7 @@
 #include "runtime/daemon/admin.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -53,6 +54,20 @@ TEST_F(Admin, StatusNamesPolicyKnobsAndTenants) {
   EXPECT_EQ(tenant.at("memory_limit_bytes"), 1000);
   EXPECT_EQ(tenant.at("wait_ms_by_reason").at("latency"), 0.0);
   EXPECT_EQ(tenant.at("processes")[0].at("executable"), "/bin/bert");
+}
+
+TEST_F(Admin, ALowerLimitKeepsWhatIsHeldAndReachesTheProcesses) {
+  AttachRequest request;
+  request.config.name = "a=b";
+  request.config.memory_limit_bytes = 1000;
+  request.memory_in_use_bytes = 10;
+  ASSERT_TRUE(table_->attach(request, geteuid(), 42, 1).ok());
+  EXPECT_EQ(answer("limit a=b=5"), "ok");
+  EXPECT_EQ(status().at("tenants")[0].at("memory_limit_bytes"), 5);
+  EXPECT_EQ(status().at("tenants")[0].at("memory_used_bytes"), 10);
+  EXPECT_EQ(answer("limit stranger=5").substr(0, 5), "error");
+  for (const char* bad : {"limit a", "limit a=", "limit a=-1", "limit a=5x", "limit =5"})
+    EXPECT_EQ(answer(bad).substr(0, 5), "error") << bad;
 }
 
 TEST_F(Admin, ChangesPolicyAndKnobsLive) {

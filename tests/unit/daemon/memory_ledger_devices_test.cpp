@@ -93,6 +93,20 @@ TEST_F(LedgerByDevice, given_a_lower_limit_then_what_is_held_stays_and_new_is_re
   EXPECT_TRUE(ledger_.reserve(kFirst, 10, kOne).granted);
 }
 
+TEST_F(LedgerByDevice, given_a_process_that_moves_then_all_it_holds_moves) {
+  EXPECT_TRUE(ledger_.reserve(kFirst, 60, kOne).granted);
+  EXPECT_TRUE(ledger_.reserve(kFirst, 50, kTwo).granted);
+  EXPECT_TRUE(overhead_of(kFirst, 10));
+  ledger_.add_process(20, 2, 30, 0, kOne);
+  ledger_.move_process(kFirst, 2);
+  EXPECT_EQ(used(kOne) + used(kTwo), 0u);
+  EXPECT_EQ(ledger_.tenant_of(kFirst), 2u);
+  EXPECT_EQ(ledger_.usage_on_device(2, kOne).tenant_used_bytes, 70u);
+  EXPECT_FALSE(ledger_.reserve(20, 1, kOne).granted);
+  ledger_.remove_process(kFirst);
+  EXPECT_TRUE(ledger_.reserve(20, 30, kOne).granted);
+}
+
 TEST_F(LedgerByDevice, given_invented_devices_then_the_ledger_does_not_grow_without_end) {
   uint64_t granted = 0;
   for (uint32_t i = 0; i < 1000; ++i)
