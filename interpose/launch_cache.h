@@ -102,7 +102,8 @@ inline bool LaunchCache::matches(const Entry& entry, const LaunchKey& key, uint3
   return differ == 0;
 }
 
-inline bool LaunchCache::find(const LaunchKey& key, uint32_t generation, KnownLaunch& known) const {
+[[gnu::always_inline]] inline bool LaunchCache::find(const LaunchKey& key, uint32_t generation,
+                                                     KnownLaunch& known) const {
   // A sequence lock. Words are loaded with acquire so that the second look at the version comes
   // after them; each pairs with a release store in remember().
   constexpr auto acquire = std::memory_order_acquire;

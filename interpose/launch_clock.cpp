@@ -5,7 +5,6 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <x86intrin.h>
 #endif
 
 namespace gacer::interpose {
@@ -14,11 +13,10 @@ namespace {
 constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr uint64_t kLeastBaselineNs = 1'000'000;  // to know the rate from
 
+}  // namespace
+
 #if defined(__x86_64__)
-uint64_t ticks_now() {
-  return __rdtsc();
-}
-bool ticks_are_constant() {
+bool LaunchClock::ticks_are_constant() {
   unsigned a = 0;
   unsigned b = 0;
   unsigned c = 0;
@@ -27,25 +25,13 @@ bool ticks_are_constant() {
   return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & invariant_tsc) != 0;
 }
 #else
-uint64_t ticks_now() {
-  return 0;
-}
-bool ticks_are_constant() {
+bool LaunchClock::ticks_are_constant() {
   return false;
 }
 #endif
 
-__extension__ using Wide = unsigned __int128;
-
-}  // namespace
-
-uint64_t LaunchClock::now_ns() const {
-  // Pairs with the release in synchronise().
-  const Base& base = bases_[current_.load(std::memory_order_acquire)];
-  const uint64_t rate = base.ns_per_tick_q32.load(kRelaxed);
-  if (rate == 0) return monotonic_now_ns();
-  const uint64_t ticks = ticks_now() - base.ticks.load(kRelaxed);
-  return base.time_ns.load(kRelaxed) + static_cast<uint64_t>(Wide{ticks} * rate >> 32);
+uint64_t LaunchClock::real_now_ns() {
+  return monotonic_now_ns();
 }
 
 void LaunchClock::synchronise() {

@@ -280,7 +280,7 @@ inline void charge_and_record(const Admission& admission) {
   const bool alone = sole.enter();
   const uint64_t stream_cost_ns = charge(admission, alone);
   if (admission.record && !record(admission, stream_cost_ns, alone)) [[unlikely]]
-    admission.attachment->segment.progress.dropped_records.fetch_add(1, kRelaxed);
+    add(admission.attachment->segment.progress.dropped_records, 1, alone);
   if (alone) sole.leave();
 }
 

@@ -115,7 +115,7 @@ namespace detail {
 // A claim can only fail because other threads claimed; past this many the record is not worth more
 // time.
 inline constexpr int kPushAttempts = 64;
-inline constexpr uint64_t kFetchAhead = 4;  // slots: about the time that a line takes to come
+inline constexpr uint64_t kFetchAhead = 8;  // slots: about the time that a line takes to come
 
 // NULL: ring full.
 inline abi::LaunchRecord* claim_slot(abi::Segment& segment, uint64_t& ticket) {
@@ -152,7 +152,8 @@ inline void store_word(uint64_t& word, uint64_t value) {
 }
 }  // namespace detail
 
-inline bool push_launch(abi::Segment& segment, const LaunchWords& words, bool alone) {
+[[gnu::always_inline]] inline bool push_launch(abi::Segment& segment, const LaunchWords& words,
+                                               bool alone) {
   uint64_t ticket = 0;
   abi::LaunchRecord* const record =
       alone ? detail::next_slot(segment, ticket) : detail::claim_slot(segment, ticket);

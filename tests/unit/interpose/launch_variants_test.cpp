@@ -116,7 +116,8 @@ TEST_F(LaunchVariantsTest,
   EXPECT_FALSE(has_slot(one_));
 }
 
-TEST_F(LaunchVariantsTest, given_default_streams_then_each_variants_work_is_charged_to_its_own) {
+TEST_F(LaunchVariantsTest,
+       STR_08_given_default_streams_then_each_variants_work_is_charged_to_its_own) {
   decide(segment(), GateMode::kWindow, 1'000'000'000, false, 1000);
   const auto on = [&](auto entry, CUstream stream) {
     entry(f_, 100, 1, 1, 100, 1, 1, 0, stream, nullptr, nullptr);
@@ -248,6 +249,27 @@ TEST_F(LaunchVariantsTest,
   EXPECT_EQ(attachment_->streams.used(), 0u);
   for (const abi::StreamSlot& slot : segment().streams)
     EXPECT_EQ(slot.submitted_cost_ns, slot.completed_cost_ns);
+}
+
+TEST_F(LaunchVariantsTest,
+       STR_09_given_a_stream_whose_creation_nobody_saw_then_it_is_governed_too) {
+  close_gate();
+  const CUstream foreign = test::stream_number(77);  // of a green context, or of another library
+  EXPECT_EQ(waits_of([&] { return launch(foreign); }), 1u);
+  EXPECT_TRUE(has_slot(foreign));
+  EXPECT_EQ(progress().unregulated, 0u);
+}
+
+TEST_F(LaunchVariantsTest, STR_08_given_a_closed_gate_then_launches_on_every_default_stream_wait) {
+  close_gate();
+  for (const CUstream stream : {CUstream{nullptr}, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD}) {
+    EXPECT_EQ(waits_of([&] { return launch(stream); }), 1u);
+    EXPECT_EQ(waits_of([&] {
+                return gacer_hook_cuLaunchKernel_ptsz(f_, 1, 1, 1, 1, 1, 1, 0, stream, nullptr,
+                                                      nullptr);
+              }),
+              1u);
+  }
 }
 
 TEST_F(LaunchVariantsTest, given_a_module_that_goes_then_its_handles_stand_for_nothing_known) {
