@@ -39,7 +39,7 @@ class Random {
 // What a step may do: which kinds of step go into a program.
 enum class Mix {
   kAnything,
-  kIndependent,  // nothing that another thread could notice: for threads that run freely
+  kIndependent,  // nothing that would make other threads' calls fail: for threads that run freely
 };
 
 Program make_program(uint64_t seed, Mix mix);

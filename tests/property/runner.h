@@ -16,6 +16,7 @@ struct Outcome {
   std::vector<uint64_t> state;
   std::vector<std::string> violations;
   uint64_t extra_calls = 0;  // the shim's own
+  uint64_t kernels = 0;      // launches that were answered with success
 };
 
 // Threads that live as long as this object. A program's thread is always the same one of them, so
@@ -36,6 +37,10 @@ class Crew {
   class Worker;
   std::unique_ptr<Worker> workers_[kThreads];
 };
+
+// Threads run freely, each through a program of its own, under the shim, while a daemon changes its
+// mind.
+Outcome run_freely(const Program (&programs)[kThreads]);
 
 // The kinds of steps that were run at least once and answered CUDA_SUCCESS at least once.
 std::vector<std::string> kinds_without_success();

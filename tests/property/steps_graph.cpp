@@ -54,6 +54,7 @@ void graph_create(World& w, const Step& step) {
 }
 void graph_destroy(World& w, const Step& step) {
   GACER_CALL(cuGraphDestroy, w.v.graphs[step.a[0] % 3]);
+  w.gone(w.v.graphs[step.a[0] % 3]);
 }
 void add_kernel(World& w, const Step& step) {
   KernelNode node(w, step);
@@ -119,6 +120,7 @@ void exec_set_kernel(World& w, const Step& step) {
 }
 void exec_destroy(World& w, const Step& step) {
   GACER_CALL(cuGraphExecDestroy, w.v.execs[step.a[0] % 3]);
+  w.gone(w.v.execs[step.a[0] % 3]);
 }
 void graph_launch(World& w, const Step& step) {
   GACER_CALL_PTSZ(cuGraphLaunch, w.v.execs[step.a[1] % 3], w.stream(step.a[0]));

@@ -79,9 +79,9 @@ void stream_create_priority(World& w, const Step& step) {
              static_cast<int>(step.a[2] % 5) - 4);
   w.saw(value(stream));
 }
-// The variable keeps its value: uses of a dead handle follow.
 void stream_destroy(World& w, const Step& step) {
   GACER_CALL(cuStreamDestroy_v2, w.v.streams[step.a[0] % 5]);
+  w.gone(w.v.streams[step.a[0] % 5]);
 }
 void stream_flags(World& w, const Step& step) {
   unsigned flags = 9;
@@ -95,6 +95,7 @@ void event_create(World& w, const Step& step) {
 }
 void event_destroy(World& w, const Step& step) {
   GACER_CALL(cuEventDestroy_v2, w.v.events[step.a[0] % 4]);
+  w.gone(w.v.events[step.a[0] % 4]);
 }
 
 void alloc(World& w, const Step& step) {

@@ -22,6 +22,10 @@ CUresult World::done(Symbol symbol, CUresult result) {
     const std::lock_guard guard(model.mutex);
     model.violation(std::string("the call never reached the driver: ") + name_of(symbol));
   }
+  if (thread->reached && thread->answered != result) {
+    const std::lock_guard guard(model.mutex);
+    model.violation(std::string("not the driver's answer: ") + name_of(symbol));
+  }
   saw(result);
   return result;
 }

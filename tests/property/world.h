@@ -43,12 +43,25 @@ struct World {
 
   CUstream stream(uint32_t choice) const;
   CUfunction function(uint32_t choice) const;
-  void* host(uint32_t choice) const { return Model::host_memory() + choice % 32 * 64; }
+  // A place of this thread's own, where threads run freely.
+  void* host(uint32_t choice) const {
+    const uint32_t slot =
+        freely ? static_cast<uint32_t>(thread->index) * 16 + choice % 16 : choice % 32;
+    return Model::host_memory() + slot * 64;
+  }
   CUdeviceptr address(uint32_t choice) const { return v.pointers[choice % 6] + choice / 8 % 4 * 8; }
+
+  // Another thread may be given the handle of what this one has destroyed: then it must not be used
+  // here any more. Else the variable keeps its value: uses of a dead handle follow.
+  template <typename Handle>
+  void gone(Handle& variable) const {
+    if (freely) variable = nullptr;
+  }
 
   Model& model;
   ShimHarness* const shim;
   const ModelTable& calls;
+  bool freely = false;  // other threads run beside this one
   Variables v;
   ThreadState* thread = nullptr;  // of the step under way
   std::vector<uint64_t> trace;    // of the step under way

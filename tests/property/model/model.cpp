@@ -114,6 +114,12 @@ uint64_t Model::work_on_memory(const Work& work) {
   return digest;
 }
 
+void Model::perform_graph(const Stream& stream, const Work& work) {
+  const size_t before = effects.size();
+  for (const Work& part : *work.graph) perform(stream, part);
+  for (size_t i = before; i < effects.size(); ++i) effects[i].kind = Work::Kind::kGraph;
+}
+
 void Model::perform(const Stream& stream, const Work& work) {
   using Kind = Work::Kind;
   switch (work.kind) {
@@ -124,7 +130,7 @@ void Model::perform(const Stream& stream, const Work& work) {
       __atomic_store_n(reinterpret_cast<uint64_t*>(work.to), work.value, __ATOMIC_RELAXED);
       return;
     case Kind::kGraph:
-      for (const Work& part : *work.graph) perform(stream, part);
+      perform_graph(stream, work);
       return;
     case Kind::kHost:
       work.host(work.host_data);

@@ -39,6 +39,7 @@ struct ThreadState {
   int index = 0;
   Symbol expected = Symbol::kCount;  // the program's call under way
   bool reached = false;              // it has reached the driver
+  CUresult answered = CUDA_SUCCESS;  // by the driver
   CUresult injected = CUDA_SUCCESS;  // what it answers without doing anything
   std::vector<uint64_t> contexts;    // stack
   CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -176,7 +177,7 @@ struct Physical {
 // An effect of one finished piece of work.
 struct Effect {
   uint64_t stream;  // its order
-  Work::Kind kind;
+  Work::Kind kind;  // kGraph: of a node
   uint32_t function;
   uint64_t to;
   uint64_t digest;
@@ -258,6 +259,7 @@ class Model {
   bool ready(const Stream& stream) const;
   void complete(Stream& stream);
   void perform(const Stream& stream, const Work& work);
+  void perform_graph(const Stream& stream, const Work& work);
   uint64_t work_on_memory(const Work& work);
   uint8_t* memory_at(uint64_t address, uint64_t bytes);
 

@@ -74,6 +74,7 @@ struct Wrapper<symbol, function, per_thread, CUresult(Arguments...)> {
       if (result == CUDA_SUCCESS) result = own;
     }
     call.after(result);
+    if (call.program) thread.answered = result;
     return result;
   }
 };
