@@ -40,12 +40,17 @@ bool AddressRanges::release(uint64_t address, uint64_t bytes) {
   return true;
 }
 
-bool AddressRanges::holds(uint64_t address, uint64_t bytes) const {
-  auto after = reserved_.upper_bound(address);
-  if (after == reserved_.begin()) return false;
+std::optional<AddressRanges::Range> AddressRanges::find(uint64_t address) const {
+  const auto after = reserved_.upper_bound(address);
+  if (after == reserved_.begin()) return std::nullopt;
   const auto& [base, held] = *std::prev(after);
-  const uint64_t offset = address - base;
-  return offset < held && bytes <= held - offset;
+  if (address - base >= held) return std::nullopt;
+  return Range{base, held};
+}
+
+bool AddressRanges::holds(uint64_t address, uint64_t bytes) const {
+  const auto range = find(address);
+  return range && bytes <= range->bytes - (address - range->address);
 }
 
 }  // namespace gacer::simdriver

@@ -203,9 +203,15 @@ CUresult make_free_work(const Graph& graph, uint64_t address, Work& out) {
   });
   if (twice || memory->freed_by_owner || (own && memory->freed_by_other))
     return CUDA_ERROR_INVALID_VALUE;
-  (own ? memory->freed_by_owner : memory->freed_by_other) = true;
   out = MemFreeWork{memory};
   return CUDA_SUCCESS;
+}
+
+void note_free_node(const Graph& graph, uint64_t address) {
+  const auto memory = graph_memories().find(address);
+  if (memory == nullptr) return;
+  const std::lock_guard lock(graph_lock());
+  (memory->owner == &graph ? memory->freed_by_owner : memory->freed_by_other) = true;
 }
 
 CUresult free_graph_memory(uint64_t address, const Stream& stream) {

@@ -89,6 +89,8 @@ bool has_memory_nodes(const Graph& graph);
 
 // The work of a node of `graph` that frees what a graph has allocated at `address`.
 CUresult make_free_work(const Graph& graph, uint64_t address, Work& out);
+// Such a node has been added.
+void note_free_node(const Graph& graph, uint64_t address);
 
 // cuMemFree and cuMemFreeAsync of such memory.
 CUresult free_graph_memory(uint64_t address, const Stream& stream);

@@ -80,11 +80,11 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode* out, CUgraph handle, const CUgraphNo
   SIM_TRY(find_graph(handle, graph));
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(graph_lock());
-  std::vector<GraphNode*> before;
-  SIM_TRY(find_nodes(dependencies, count, before));
   Work work;
   SIM_TRY(make_free_work(*graph, address, work));
-  return add_graph_node(out, handle, dependencies, count, std::move(work));
+  SIM_TRY(add_graph_node(out, handle, dependencies, count, std::move(work)));
+  note_free_node(*graph, address);
+  return CUDA_SUCCESS;
 }
 
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode handle, CUdeviceptr* out) {

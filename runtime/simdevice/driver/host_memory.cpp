@@ -11,6 +11,7 @@
 #include "runtime/simdevice/driver/capture.h"
 #include "runtime/simdevice/driver/driver.h"
 #include "runtime/simdevice/driver/faults.h"
+#include "runtime/simdevice/driver/range_advice.h"
 
 namespace gacer::simdriver {
 namespace {
@@ -64,8 +65,10 @@ CUresult host_alloc(void** out, size_t bytes, unsigned flags) {
 CUresult register_host(void* pointer, size_t bytes, unsigned flags) {
   std::shared_ptr<Context> context;
   SIM_TRY(current_context(context));
-  if (pointer == nullptr || bytes == 0 || (flags & ~kHostRegisterFlags) != 0)
+  if (pointer == nullptr || bytes == 0 ||
+      (flags & ~(kHostRegisterFlags | CU_MEMHOSTREGISTER_IOMEMORY)) != 0)
     return CUDA_ERROR_INVALID_VALUE;
+  if ((flags & CU_MEMHOSTREGISTER_IOMEMORY) != 0) return CUDA_ERROR_NOT_SUPPORTED;
   const auto address = reinterpret_cast<uint64_t>(pointer);
   if (Driver::get().memory.in_device_range(address)) return CUDA_ERROR_INVALID_VALUE;
   if (Driver::get().memory.overlaps(address, bytes))
@@ -117,6 +120,9 @@ CUresult release_host(const Allocation& allocation) {
   message.bytes = allocation.bytes;
   message.context = allocation.context_id;
   const CUresult told = Driver::get().link().request(message).error;
+  if (allocation.kind == MemoryKind::kManaged)
+    range_advice().change(allocation.base, allocation.base + allocation.mapped_bytes,
+                          [](PageAdvice& page) { page = {}; });
   if (allocation.mapped_bytes > 0)
     munmap(reinterpret_cast<void*>(allocation.base), allocation.mapped_bytes);
   return told;

@@ -1,33 +1,127 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuMemPrefetchAsync, cuMemAdvise: hints about managed memory. It lives in one place that host and
-// device share, so there is nothing to move; arguments are checked all the same.
+// cuMemPrefetchAsync, cuMemAdvise, cuMemRangeGetAttribute(s)
+#include <unistd.h>
+
 #include <memory>
 
 #include "runtime/simdevice/driver/device.h"
 #include "runtime/simdevice/driver/driver.h"
 #include "runtime/simdevice/driver/entry_pairs.h"
+#include "runtime/simdevice/driver/range_advice.h"
 
 using namespace gacer::simdriver;
 
 namespace {
 
-CUresult check_managed(CUdeviceptr address, size_t bytes) {
+struct Pages {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+// Widened to whole pages, as advice is.
+CUresult managed_pages(CUdeviceptr address, size_t bytes, Pages& out) {
   const auto allocation = Driver::get().memory.find(address, bytes);
   const bool managed = bytes > 0 && allocation && allocation->kind == MemoryKind::kManaged;
-  return managed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (!managed) return CUDA_ERROR_INVALID_VALUE;
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  out = {address / page * page, (address + bytes + page - 1) / page * page};
+  return CUDA_SUCCESS;
+}
+
+CUmemLocation to_location(CUdevice device) {
+  if (device == CU_DEVICE_CPU) return {CU_MEM_LOCATION_TYPE_HOST, 0};
+  return {CU_MEM_LOCATION_TYPE_DEVICE, device};
+}
+
+// The simulated host has one NUMA node.
+CUresult check_location(CUmemLocation& location) {
+  switch (location.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+      return check_device(location.id);
+    case CU_MEM_LOCATION_TYPE_HOST:
+      location.id = 0;
+      return CUDA_SUCCESS;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+      return location.id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+      location = {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult prefetch_to(CUstream handle, CUdeviceptr address, size_t bytes, CUmemLocation location,
+                     unsigned flags) {
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(handle, stream));
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  SIM_TRY(check_location(location));
+  Pages pages;
+  SIM_TRY(managed_pages(address, bytes, pages));
+  range_advice().change(pages.begin, pages.end,
+                        [&](PageAdvice& page) { page.prefetched = location; });
+  return CUDA_SUCCESS;
 }
 
 CUresult prefetch(CUstream handle, CUdeviceptr address, size_t bytes, CUdevice device) {
-  std::shared_ptr<Stream> stream;
-  SIM_TRY(resolve_stream(handle, stream));
-  if (device != CU_DEVICE_CPU) SIM_TRY(check_device(device));
-  return check_managed(address, bytes);
+  return prefetch_to(handle, address, bytes, to_location(device), 0);
 }
 
-CUresult prefetch_to(CUstream handle, CUdeviceptr address, size_t bytes, unsigned flags) {
-  std::shared_ptr<Stream> stream;
-  SIM_TRY(resolve_stream(handle, stream));
-  return flags != 0 ? CUDA_ERROR_INVALID_VALUE : check_managed(address, bytes);
+void set_accessor(PageAdvice& page, const CUmemLocation& location, bool set) {
+  if (location.type == CU_MEM_LOCATION_TYPE_HOST) {
+    page.accessed_by_cpu = set;
+    return;
+  }
+  const uint32_t bit = 1U << location.id;
+  page.accessed_by = set ? page.accessed_by | bit : page.accessed_by & ~bit;
+}
+
+// What an advice needs of its location; some ignore it.
+CUresult check_advice(CUmem_advise advice, CUmemLocation& location) {
+  switch (advice) {
+    case CU_MEM_ADVISE_SET_READ_MOSTLY:
+    case CU_MEM_ADVISE_UNSET_READ_MOSTLY:
+    case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
+      return CUDA_SUCCESS;
+    case CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
+      return check_location(location);
+    case CU_MEM_ADVISE_SET_ACCESSED_BY:
+    case CU_MEM_ADVISE_UNSET_ACCESSED_BY:
+      if (location.type != CU_MEM_LOCATION_TYPE_DEVICE &&
+          location.type != CU_MEM_LOCATION_TYPE_HOST)
+        return CUDA_ERROR_INVALID_VALUE;
+      return check_location(location);
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+void apply(CUmem_advise advice, const CUmemLocation& location, PageAdvice& page) {
+  switch (advice) {
+    case CU_MEM_ADVISE_SET_READ_MOSTLY:
+    case CU_MEM_ADVISE_UNSET_READ_MOSTLY:
+      page.read_mostly = advice == CU_MEM_ADVISE_SET_READ_MOSTLY;
+      return;
+    case CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
+      page.preferred = location;
+      return;
+    case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
+      page.preferred = {};
+      return;
+    default:
+      set_accessor(page, location, advice == CU_MEM_ADVISE_SET_ACCESSED_BY);
+  }
+}
+
+CUresult advise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLocation location) {
+  SIM_TRY(Driver::get().ready());
+  SIM_TRY(check_advice(advice, location));
+  Pages pages;
+  SIM_TRY(managed_pages(address, bytes, pages));
+  range_advice().change(pages.begin, pages.end,
+                        [&](PageAdvice& page) { apply(advice, location, page); });
+  return CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -36,15 +130,33 @@ SIM_STREAM_PAIR(cuMemPrefetchAsync, _ptsz,
                 (CUdeviceptr address, size_t bytes, CUdevice device, CUstream stream), prefetch,
                 stream, address, bytes, device)
 SIM_STREAM_PAIR(cuMemPrefetchAsync_v2, _ptsz,
-                (CUdeviceptr address, size_t bytes, CUmemLocation, unsigned flags, CUstream stream),
-                prefetch_to, stream, address, bytes, flags)
+                (CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned flags,
+                 CUstream stream),
+                prefetch_to, stream, address, bytes, location, flags)
 
-CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise, CUdevice device) {
-  SIM_TRY(Driver::get().ready());
-  if (device != CU_DEVICE_CPU) SIM_TRY(check_device(device));
-  return check_managed(address, bytes);
+CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice device) {
+  return advise(address, bytes, advice, to_location(device));
 }
-CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise, CUmemLocation) {
+CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
+                        CUmemLocation location) {
+  return advise(address, bytes, advice, location);
+}
+
+CUresult cuMemRangeGetAttribute(void* out, size_t bytes, CUmem_range_attribute attribute,
+                                CUdeviceptr address, size_t count) {
   SIM_TRY(Driver::get().ready());
-  return check_managed(address, bytes);
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Pages pages;
+  SIM_TRY(managed_pages(address, count, pages));
+  return read_advice(range_advice(), pages.begin, pages.end, attribute, out, bytes);
+}
+
+CUresult cuMemRangeGetAttributes(void** out, size_t* bytes, CUmem_range_attribute* attributes,
+                                 size_t attribute_count, CUdeviceptr address, size_t count) {
+  SIM_TRY(Driver::get().ready());
+  if (out == nullptr || bytes == nullptr || attributes == nullptr || attribute_count == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  for (size_t i = 0; i < attribute_count; ++i)
+    SIM_TRY(cuMemRangeGetAttribute(out[i], bytes[i], attributes[i], address, count));
+  return CUDA_SUCCESS;
 }

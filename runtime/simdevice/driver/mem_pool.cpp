@@ -56,8 +56,7 @@ void trim(const Pool& pool, uint64_t keep_bytes) {
 std::vector<std::shared_ptr<Pool>> own_pools() {
   std::vector<std::shared_ptr<Pool>> own;
   pools().for_each([&](Pool& pool) {
-    if (!pool.imported)
-      own.push_back(pools().find(HandleTable<CUmemoryPool, Pool>::to_handle(&pool)));
+    if (!pool.imported) own.push_back(pool.shared_from_this());
   });
   return own;
 }

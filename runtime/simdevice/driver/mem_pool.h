@@ -17,7 +17,7 @@
 
 namespace gacer::simdriver {
 
-struct Pool {
+struct Pool : std::enable_shared_from_this<Pool> {
   uint64_t server_pool = 0;
   CUdevice device = 0;
   CUmemAllocationHandleType handle_types = CU_MEM_HANDLE_TYPE_NONE;

@@ -42,8 +42,11 @@ CUresult capture_free(const std::shared_ptr<Stream>& stream, CUdeviceptr address
   if (stream->capture == nullptr) return refuse_on_capturing(*stream);
   if (stream->capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   Work work;
-  SIM_TRY(make_free_work(*stream->capture->graph, address, work));
-  return capture_work(stream, work, captured);
+  const std::shared_ptr<Graph> graph = stream->capture->graph;
+  SIM_TRY(make_free_work(*graph, address, work));
+  SIM_TRY(capture_work(stream, work, captured));
+  note_free_node(*graph, address);
+  return CUDA_SUCCESS;
 }
 
 CUresult allocate_in(CUstream stream_handle, CUdeviceptr* out, size_t bytes, CUmemoryPool handle) {

@@ -42,6 +42,7 @@ struct Allocation {
   uint64_t pool = 0;          // of the server; 0: of none
   uint64_t mapped_bytes = 0;  // host memory made by the driver: size of its mapping
 
+  bool sync_memops = false;
   unsigned long long handle_types = 0;  // that the memory can be exported as
   bool accessible = true;               // mapped memory: some device may touch it
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuMemAlloc, cuMemAllocPitch, cuMemFree, cuMemGetInfo, cuMemGetAddressRange
+// cuMemAlloc, cuMemAllocPitch, cuMemFree, cuMemGetInfo, cuMemGetAddressRange and its kin
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -199,4 +201,15 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr a
   if (base != nullptr) *base = allocation->base;
   if (bytes != nullptr) *bytes = allocation->bytes;
   return CUDA_SUCCESS;
+}
+
+// No memory of the simulated device can be given to other devices of the host.
+CUresult cuMemGetHandleForAddressRange(void* out, CUdeviceptr address, size_t bytes,
+                                       CUmemRangeHandleType type, unsigned long long) {
+  SIM_TRY(Driver::get().ready());
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  if (out == nullptr || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || bytes == 0 ||
+      address % page != 0 || bytes % page != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_ERROR_NOT_SUPPORTED;
 }

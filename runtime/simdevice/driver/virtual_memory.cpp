@@ -108,9 +108,9 @@ CUresult VirtualMemory::release_address(uint64_t address, uint64_t bytes) {
   return CUDA_SUCCESS;
 }
 
-bool VirtualMemory::reserved(uint64_t address) const {
+std::optional<AddressRanges::Range> VirtualMemory::reservation(uint64_t address) const {
   const std::lock_guard lock(mutex_);
-  return ranges_.holds(address, 1);
+  return ranges_.find(address);
 }
 
 std::shared_ptr<PhysicalMemory> VirtualMemory::find(CUmemGenericAllocationHandle handle) const {

@@ -25,6 +25,12 @@ class AddressRanges {
   // False unless exactly this was reserved.
   bool release(uint64_t address, uint64_t bytes);
   bool holds(uint64_t address, uint64_t bytes) const;
+  struct Range {
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+  };
+  // The reserved range that holds `address`.
+  std::optional<Range> find(uint64_t address) const;
 
  private:
   bool is_free(uint64_t address, uint64_t bytes) const;
@@ -60,7 +66,7 @@ class VirtualMemory {
 
   CUresult reserve(uint64_t bytes, uint64_t alignment, uint64_t hint, uint64_t& address);
   CUresult release_address(uint64_t address, uint64_t bytes);
-  bool reserved(uint64_t address) const;
+  std::optional<AddressRanges::Range> reservation(uint64_t address) const;
 
   CUresult create(uint64_t bytes, const CUmemAllocationProp& properties,
                   CUmemGenericAllocationHandle& handle);

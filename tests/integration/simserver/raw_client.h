@@ -87,16 +87,17 @@ class RawClient {
   bool closed_by_server(int limit_ms = 5'000);
 
   void send(const void* bytes, size_t size, int fd = -1);
+  // Any request; the header is filled in.
+  template <typename T>
+  ReplyMsg ask(T& message, SimType type, int fd = -1, UniqueFd* reply_fd = nullptr) {
+    return request(&message, sizeof message, type, fd, reply_fd);
+  }
   const ClientPage* page() const { return page_; }
 
  private:
   friend class Request;
   ReplyMsg request(void* message, size_t size, SimType type, int fd = -1,
                    UniqueFd* reply_fd = nullptr);
-  template <typename T>
-  ReplyMsg ask(T& message, SimType type, int fd = -1, UniqueFd* reply_fd = nullptr) {
-    return request(&message, sizeof message, type, fd, reply_fd);
-  }
   template <typename T>
   T op(SimType type, uint32_t stream);
   uint64_t next_seq(uint32_t stream) { return ++seq_[stream]; }

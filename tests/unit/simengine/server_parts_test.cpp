@@ -189,6 +189,72 @@ TEST_F(Memory, PhysicalMemoryLivesAsLongAsAnythingRefersToIt) {
   EXPECT_EQ(device_.free_bytes(), 16 * kMiB);
 }
 
+TEST_F(Memory, TokensMeanAnObjectWhileItLives) {
+  auto shares = ShareRegistry::create();
+  ASSERT_TRUE(shares.ok());
+  auto memory = backing(4096);
+  const ShareToken token = shares->make_token(memory);
+  EXPECT_EQ(std::get<std::shared_ptr<Backing>>(shares->find(token)), memory);
+  ShareToken wrong = token;
+  ++wrong.half[1];
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(shares->find(wrong)));
+  memory.reset();
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(shares->find(token)));
+}
+
+TEST_F(Memory, PoolsGrowInBlocksAndGiveUnusedOnesBack) {
+  auto pool = std::make_shared<MemoryPool>(device_, 4 * kMiB, 12 * kMiB);
+  auto a = pool->allocate(kMiB), b = pool->allocate(1), c = pool->allocate(3 * kMiB);
+  ASSERT_TRUE(a && b && c);
+  EXPECT_EQ(pool->reserved().current, 8 * kMiB);
+  EXPECT_EQ(pool->used().current, 4 * kMiB + kDeviceAlignment);
+  EXPECT_EQ(a->address() + kMiB, b->address());
+  EXPECT_EQ(pool->allocate(5 * kMiB), nullptr);  // would go beyond what it may reserve
+  a.reset();
+  b.reset();
+  pool->trim(5 * kMiB);
+  EXPECT_EQ(pool->reserved().current, 8 * kMiB);
+  pool->trim(UINT64_MAX);
+  EXPECT_EQ(pool->reserved().current, 8 * kMiB);
+  pool->trim(4 * kMiB);
+  EXPECT_EQ(pool->reserved().current, 4 * kMiB);
+  EXPECT_EQ(pool->reserved().highest, 8 * kMiB);
+  pool.reset();  // its piece keeps it
+  EXPECT_EQ(device_.free_bytes(), 12 * kMiB);
+  c.reset();
+  EXPECT_EQ(device_.free_bytes(), 16 * kMiB);
+}
+
+TEST_F(Memory, RandomPoolPiecesNeverOverlapAndAllComesBack) {
+  auto pool = std::make_shared<MemoryPool>(device_, kMiB, 0);
+  std::mt19937 random(5);
+  std::map<uint64_t, std::shared_ptr<PoolPiece>> live;
+  for (int i = 0; i < 3000; ++i) {
+    if (random() % 2 == 0 || live.empty()) {
+      auto piece = pool->allocate(1 + random() % (300 << 10));
+      if (piece == nullptr) continue;
+      const auto after = live.lower_bound(piece->address());
+      if (after != live.end()) {
+        EXPECT_LE(piece->address() + piece->bytes(), after->first);
+      }
+      if (after != live.begin()) {
+        EXPECT_GE(piece->address(), std::prev(after)->first + std::prev(after)->second->bytes());
+      }
+      const uint64_t address = piece->address();
+      live[address] = std::move(piece);
+    } else {
+      auto victim = live.begin();
+      std::advance(victim, random() % live.size());
+      live.erase(victim);
+    }
+    if (i % 100 == 0) pool->trim(0);
+  }
+  live.clear();
+  EXPECT_EQ(pool->used().current, 0U);
+  pool->trim(0);
+  EXPECT_EQ(device_.free_bytes(), 16 * kMiB);
+}
+
 TEST(ShareRegistry, KnowsItsOwnDescriptorsOnly) {
   auto shares = ShareRegistry::create();
   ASSERT_TRUE(shares.ok());
