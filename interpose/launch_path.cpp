@@ -110,10 +110,10 @@ inline uint64_t add(std::atomic<uint64_t>& sum, uint64_t value, bool alone) {
 }
 
 // From now on lone_launch() answers, until the daemon changes its words.
-[[gnu::noinline]] void pass_lone(Attachment& attachment, const Words& words) {
+[[gnu::noinline]] void pass_lone(Attachment& attachment, uint64_t gate_seq) {
   count_among_others(attachment);
   attachment.counting_epoch.fetch_add(1, kRelaxed);
-  gacer_fast_path.lone_seq.store(words.seq, kRelaxed);
+  gacer_fast_path.lone_seq.store(gate_seq, kRelaxed);
 }
 
 int slot_of(Attachment& attachment, uint64_t key, StreamRef stream) {
@@ -199,7 +199,10 @@ void look_up_graph(const Attachment& attachment, const LaunchRequest& request, K
 }
 
 inline bool identify(Attachment& attachment, LaunchRequest& request, KnownLaunch& known) {
-  request.key.stream = stream_key(request.stream);
+  // In a register what can be: a whole StreamRef would be loaded wider than it has been stored.
+  const CUstream handle = request.stream.handle;
+  request.key.stream = is_default_stream(handle) ? default_stream_key(request.stream)
+                                                 : reinterpret_cast<uint64_t>(handle);
   if (request.kind == LaunchKind::kKernel &&
       launch_cache().find(request.key, shim().kernels.generation(), known) &&
       attachment.streams.is_owner(known.stream_slot, request.key.stream)) [[likely]]
@@ -294,7 +297,7 @@ void admit(const HookScope&, LaunchRequest& request, Admission& admission) {
   abi::Segment& segment = attachment->segment;
   const Words words(segment.gate);
   if (words.nothing_asked()) [[unlikely]]
-    return pass_lone(*attachment, words);
+    return pass_lone(*attachment, words.seq);
   count_launch(*attachment);
   if (words.mode == GateMode::kDetached) [[unlikely]]
     return shim().session.detach(*attachment);
