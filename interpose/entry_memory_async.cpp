@@ -11,8 +11,8 @@ bool capturing(StreamRef stream) {
   return shim().captures.is_capturing(stream);
 }
 
-// What is recorded into a graph is charged when that is launched (memory_graphs.h); seen by name all
-// the same, since a graph that is copied into another is not followed.
+// What is recorded into a graph is charged when that is launched (memory_graphs.h); seen by name
+// all the same, since a graph that is copied into another is not followed.
 template <typename Call>
 CUresult record(CoveredFunction function, StreamRef stream, const Call& call) {
   const CUresult result = call();

@@ -15,8 +15,8 @@ struct AdminAnswer {
   bool shutdown = false;
 };
 
-// "status", "policy NAME", "tune KEY=VALUE", "limit TENANT=BYTES", "shutdown"; anything else is an error that lists
-// these.
+// "status", "policy NAME", "tune KEY=VALUE", "limit TENANT=BYTES", "shutdown"; anything else is an
+// error that lists these.
 AdminAnswer answer_admin(std::string_view request, TenantTable& table, const DaemonFacts& facts);
 
 }  // namespace gacer::daemon

@@ -15,7 +15,7 @@ class MemoryConcurrencyTest : public test::MemoryFixture {
  protected:
   // One allocation and its end, if it is granted. By virtual memory each thread has its own
   // address.
-  void once(uint32_t way, uint64_t bytes, CUdeviceptr address) {
+  void once(uint64_t way, uint64_t bytes, CUdeviceptr address) {
     CUdeviceptr pointer = 0;
     CUmemGenericAllocationHandle handle = 0;
     if (way == 0 && alloc(pointer, bytes) == CUDA_SUCCESS) {
