@@ -40,12 +40,12 @@ class Library(unittest.TestCase):
 
     def test_unsupported_calls_are_logged_once_on_request(self):
         code = ("import ctypes; c = ctypes.CDLL('libcuda.so.1'); c.cuInit(0); "
-                "print([c.cuArrayCreate_v2(0, 0) for _ in range(3)])")
+                "print([c.cuGraphicsUnregisterResource(0, 0) for _ in range(3)])")
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "LD_LIBRARY_PATH": str(BUILD / "sim"), "SIMGPU_DIR": folder, "SIMGPU_LOG": "debug"}
             answer = subprocess.run(["python3", "-c", code], env=environment, capture_output=True, text=True, timeout=120)
         self.assertEqual(answer.stdout, "[801, 801, 801]\n")
-        self.assertEqual(answer.stderr.count("cuArrayCreate_v2: not supported"), 1, answer.stderr)
+        self.assertEqual(answer.stderr.count("cuGraphicsUnregisterResource: not supported"), 1, answer.stderr)
 
 
 if __name__ == "__main__":
