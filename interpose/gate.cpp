@@ -12,7 +12,7 @@ constexpr auto kRelaxed = std::memory_order_relaxed;
 
 void pause_briefly() {
 #if defined(__x86_64__)
-  for (int i = 0; i < 16; ++i) __builtin_ia32_pause();
+  for (int i = 0; i < 4; ++i) __builtin_ia32_pause();
 #endif
 }
 
