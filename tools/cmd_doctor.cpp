@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/cli_parse.h"
+#include "tools/doctor/answer_rows.h"
 #include "tools/doctor/daemon_checks.h"
 #include "tools/doctor/driver_checks.h"
 #include "tools/doctor/lookup_checks.h"
@@ -14,6 +15,7 @@
 #include "tools/doctor/shim_checks.h"
 #include "tools/preload.h"
 #include "tools/run_options.h"
+#include "tools/text_table.h"
 
 namespace gacer::tools {
 namespace {
@@ -28,11 +30,13 @@ struct Options {
   bool as_json = false;
   bool verbose = false;
   bool gpu = false;
+  bool answers = false;
   Arguments command;
 };
 
 struct Outcome {
   Checks checks;
+  std::vector<AnswerRow> answers;
   bool complete = true;  // false: something could not be looked at
   void add(Check check) { checks.push_back(std::move(check)); }
   void add(Checks more) {
@@ -98,6 +102,7 @@ void check_environment(const Options& options, const Program& program, const std
   if (!report) return explain_probe(program, shim, report.error(), outcome);
   outcome.add(glibc_check(shim, report->libc_version));
   outcome.add(preload_check(*report, shim_path));
+  if (options.answers) outcome.answers = answer_rows(*report);
   outcome.add(driver_check(*report));
   outcome.add(own_driver_check(*report, own));
   outcome.add(toolkit_check(program, libraries, report->driver_version));
@@ -144,12 +149,28 @@ void print_json(const Options& options, const Outcome& outcome) {
                       {"name", check.name},
                       {"text", check.text},
                       {"details", check.details}});
-  const nlohmann::json document = {
+  nlohmann::json document = {
       {"command", options.command}, {"exit_code", exit_code(outcome)}, {"checks", checks}};
+  for (const AnswerRow& row : outcome.answers)
+    document["answers"].push_back({{"way", row.way},
+                                   {"name", row.name},
+                                   {"cuda", row.cuda},
+                                   {"stream", row.stream},
+                                   {"object", row.object},
+                                   {"variant", row.variant}});
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+void print_answers(const Outcome& outcome) {
+  std::vector<TextRow> rows{{"WAY", "NAME", "CUDA", "STREAM", "VARIANT", "ANSWERED_BY"}};
+  for (const AnswerRow& row : outcome.answers)
+    rows.push_back({row.way, row.name, row.cuda, row.stream, row.variant,
+                    row.object.empty() ? "nobody" : row.object});
+  fmt::print("{}", format_table(rows));
+}
+
 void print_lines(const Options& options, const Outcome& outcome) {
+  if (options.answers) print_answers(outcome);
   for (const Check& check : outcome.checks) {
     fmt::print("{:<4} {}: {}\n", level_text(check.level), check.name, check.text);
     if (options.verbose)
@@ -164,6 +185,8 @@ Options parse_doctor(const Arguments& arguments, bool& help) {
   add_socket_option(app, options.socket_path);
   app.add_flag("--json", options.as_json, "The same as a document");
   app.add_flag("--verbose", options.verbose, "Every detail below its check");
+  app.add_flag("--answers", options.answers,
+               "Every single lookup: who answered, and with which variant of the function");
   app.add_flag(
       "--gpu", options.gpu,
       "Also initialise the driver (cuInit) and list devices; without it no GPU is touched");

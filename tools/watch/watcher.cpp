@@ -28,10 +28,20 @@ constexpr int kLongestPauseMs = 1000;
 constexpr int kSettledMs = 500;
 constexpr size_t kMaxLines = 8;
 
+// As a file shows in a process's map.
+std::string without_links(const std::string& path) {
+  std::error_code failed;
+  const auto resolved = std::filesystem::canonical(path, failed);
+  return failed ? path : resolved.string();
+}
+
 class Watch {
  public:
   Watch(const WatchOptions& options, pid_t root, int root_pidfd)
-      : options_(options), root_(root), root_pidfd_(root_pidfd) {}
+      : options_(options),
+        shim_file_(without_links(options.shim_path)),
+        root_(root),
+        root_pidfd_(root_pidfd) {}
 
   void run() {
     int watched_ms = 0;
@@ -66,7 +76,7 @@ class Watch {
   void look(bool settled) {
     std::map<pid_t, Report> seen;  // those that have ended are forgotten
     for (const pid_t pid : process_tree(root_)) {
-      const ProcessView view = view_process(pid, options_.shim_path);
+      const ProcessView view = view_process(pid, shim_file_);
       const auto before = reported_.find(pid);
       Report report{view.start_ticks, Finding::kNone};
       if (before != reported_.end() && before->second.start_ticks == view.start_ticks)
@@ -103,6 +113,7 @@ class Watch {
   }
 
   const WatchOptions& options_;
+  const std::string shim_file_;
   pid_t root_;
   int root_pidfd_;
   struct Report {

@@ -78,6 +78,19 @@ class Lookups(Doctor):
         self.assert_check(checks, "preload", "fail", "version")
         self.assert_check(checks, "lookup-dlopen", "fail", "nulldriver/libcuda.so.1")
 
+    def test_SYM_02_every_answer_is_told_with_its_object_and_variant(self):
+        self.driver()
+        document = json.loads(self.gacer("doctor", "--json", "--answers", "--", PYTHON).stdout)
+        answers = {(a["way"], a["name"], a["cuda"], a["stream"]): (a["object"], a["variant"])
+                   for a in document["answers"]}
+        for api in ("proc-v1", "proc-v2"):
+            self.assertEqual(answers[api, "cuLaunchKernel", "12.4", "per-thread"],
+                             (str(SHIM), "cuLaunchKernel_ptsz"))
+            self.assertEqual(answers[api, "cuLaunchKernel", "11.3", "legacy"], (str(SHIM), "cuLaunchKernel"))
+        self.assertEqual(answers["link", "cuMemAlloc_v2", "", ""], (str(SHIM), "cuMemAlloc_v2"))
+        lines = self.gacer("doctor", "--answers", "--", PYTHON).stdout
+        self.assertRegex(lines, rf"handle +cuMemAlloc_v2 +cuMemAlloc_v2 +{SHIM}\n")
+
     def test_the_document_says_the_same_as_the_lines(self):
         self.driver()
         checks = self.doctor("--", PYTHON, expect=REGULATED)

@@ -173,6 +173,10 @@ class Watching(Run):
         self.assertIn("ended 137", process.communicate(timeout=60)[0])
 
     def test_a_managed_tree_is_not_flagged(self):
+        # Under any name that leads to the shim.
+        link = self.folder / "other-name.so"
+        link.symlink_to(SHIM)
+        self.environment["GACER_SHIM"] = str(link)
         process = self.launch(*self.shell("env"))
         self.assertEqual(process.stdout.readline(), "in use\n")
         # As long as it takes to flag one: a second tree beside it that is.
