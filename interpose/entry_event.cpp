@@ -89,9 +89,9 @@ GACER_STREAM_MARKED(cuSignalExternalSemaphoresAsync,
                      CUstream stream),
                     (list, params, count, stream))
 
-#define GACER_CONTEXT_MARKED(symbol, context, parameters, arguments)                      \
-  CUresult gacer_hook_##symbol parameters {                                               \
-    return with_context_marked(context, true, [&] { return driver().symbol arguments; }); \
+#define GACER_CONTEXT_MARKED(symbol, context, legacy_too, parameters, arguments)                \
+  CUresult gacer_hook_##symbol parameters {                                                     \
+    return with_context_marked(context, legacy_too, [&] { return driver().symbol arguments; }); \
   }
 CUresult gacer_hook_cuCtxSynchronize() {
   return then_read_pools([] {
@@ -107,20 +107,20 @@ CUresult gacer_hook_cuCtxSynchronize_v2(CUcontext context) {
 }
 #endif
 #if CUDA_VERSION >= 12050
-GACER_CONTEXT_MARKED(cuCtxRecordEvent, context, (CUcontext context, CUevent event),
+GACER_CONTEXT_MARKED(cuCtxRecordEvent, context, false, (CUcontext context, CUevent event),
                      (context, event))
 #endif
 // The context that a green context's streams are known by is not to be had from its handle.
-GACER_CONTEXT_MARKED(cuGreenCtxRecordEvent, nullptr, (CUgreenCtx context, CUevent event),
+GACER_CONTEXT_MARKED(cuGreenCtxRecordEvent, nullptr, false, (CUgreenCtx context, CUevent event),
                      (context, event))
 
-GACER_CONTEXT_MARKED(cuMemcpyDtoH_v2, current_context(), (void* to, CUdeviceptr from, size_t bytes),
-                     (to, from, bytes))
-GACER_CONTEXT_MARKED(cuMemcpyDtoH_v2_ptds, current_context(),
+GACER_CONTEXT_MARKED(cuMemcpyDtoH_v2, current_context(), true,
                      (void* to, CUdeviceptr from, size_t bytes), (to, from, bytes))
-GACER_CONTEXT_MARKED(cuMemcpy, current_context(), (CUdeviceptr to, CUdeviceptr from, size_t bytes),
-                     (to, from, bytes))
-GACER_CONTEXT_MARKED(cuMemcpy_ptds, current_context(),
+GACER_CONTEXT_MARKED(cuMemcpyDtoH_v2_ptds, current_context(), false,
+                     (void* to, CUdeviceptr from, size_t bytes), (to, from, bytes))
+GACER_CONTEXT_MARKED(cuMemcpy, current_context(), true,
+                     (CUdeviceptr to, CUdeviceptr from, size_t bytes), (to, from, bytes))
+GACER_CONTEXT_MARKED(cuMemcpy_ptds, current_context(), false,
                      (CUdeviceptr to, CUdeviceptr from, size_t bytes), (to, from, bytes))
 
 }  // extern "C"
