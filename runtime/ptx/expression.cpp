@@ -91,7 +91,8 @@ class ExpressionParser {
       return stream_.fail("constant expressions of floats are not supported");
     if (!apply(op, left.bits, right.bits, left.bits))
       return stream_.fail("division by zero in a constant");
-    left.spelling += op + right.spelling;
+    // Glued, "2%r1" would be read as a number and a register.
+    left.spelling += op + (op == "%" ? " " : "") + right.spelling;
     return true;
   }
 

@@ -35,7 +35,8 @@ uint64_t start_time_ticks() {
 
 Error refusal(const Reply& reply) {
   const abi::RefusedMessage& refused = reply.refused;
-  const std::string text(refused.text, strnlen(refused.text, sizeof refused.text));
+  std::string text(refused.text, strnlen(refused.text, sizeof refused.text));
+  if (text.empty()) text = "refused by gacerd, without a reason";
   return Error{refused.code == 0 ? EPROTO : static_cast<int>(refused.code), text};
 }
 
