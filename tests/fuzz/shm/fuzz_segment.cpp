@@ -6,7 +6,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/daemon/tenant_table.h"
-#include "tests/fuzz/shm/fuzz_target.h"
+#include "tests/fuzz/support/fuzz_target.h"
 
 namespace gacer::fuzz {
 namespace {

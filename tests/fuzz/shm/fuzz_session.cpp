@@ -11,7 +11,7 @@
 #include "runtime/base/log.h"
 #include "runtime/daemon/session.h"
 #include "runtime/shm/tenant_channel.h"
-#include "tests/fuzz/shm/fuzz_target.h"
+#include "tests/fuzz/support/fuzz_target.h"
 
 namespace gacer::fuzz {
 namespace {

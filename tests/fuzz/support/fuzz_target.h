@@ -26,8 +26,8 @@ class Input {
   bool empty() const { return size_ == 0; }
   size_t take(void* out, size_t bytes) {
     const size_t taken = bytes < size_ ? bytes : size_;
-    memcpy(out, data_, taken);
-    memset(static_cast<char*>(out) + taken, 0, bytes - taken);
+    if (taken != 0) memcpy(out, data_, taken);
+    if (taken != bytes) memset(static_cast<char*>(out) + taken, 0, bytes - taken);
     data_ += taken;
     size_ -= taken;
     return taken;
