@@ -65,6 +65,14 @@ class FlatMap {
     }
   }
 
+  // Of any entry; false: there is none.
+  bool take_any(uint64_t& value) {
+    for (uint64_t i = 0; size_ != 0 && i < capacity_; ++i)
+      if (entries_[i].key != kFree && entries_[i].key != kErased)
+        return take(entries_[i].key, value);
+    return false;
+  }
+
   uint64_t size() const { return size_; }
   void clear() {
     for (uint64_t i = 0; i < capacity_; ++i) entries_[i].key = kFree;

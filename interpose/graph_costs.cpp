@@ -179,6 +179,12 @@ GraphCost GraphCosts::find(uint64_t exec, const abi::CostTable* costs) {
   return cost;
 }
 
+void GraphCosts::forget_all() {
+  uint64_t record = 0;
+  while (records_.take_any(record)) delete reinterpret_cast<GraphRecord*>(record);
+  reset();
+}
+
 void GraphCosts::reset() {
   lock_.unlock();
   records_.clear();  // the records themselves stay: another thread may have held them at the fork

@@ -58,6 +58,8 @@ class GraphCosts {
 
   // In a fork child, before any other thread exists.
   void reset();
+  // For tests: the records too. No other thread may use it.
+  void forget_all();
 
  private:
   NodeList list(CUgraph graph, CUgraphNode root, const DeviceFacts& device);

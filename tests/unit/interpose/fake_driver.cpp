@@ -358,7 +358,7 @@ void reset_shim_state() {
   interpose::Shim& shim = interpose::shim();
   shim.session.after_fork_in_child();
   shim.captures.reset();
-  shim.graphs.reset();
+  shim.graphs.forget_all();
   shim.priorities.reset();
   shim.memory.reset();
   shim.memory.devices().forget();
