@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // handoff_bench SOCKET COUNT PROBE: the time from the daemon's opening of a closed gate to the
 // return of the launch that waited at it, in another process, through the real segment. The process
-// is found spinning (the gate opens soon after the launch has come) or asleep in its futex.
+// is found spinning (the gate opens soon after the launch has come) or asleep in its futex. "bare":
+// the same hand-off to a process that does nothing but sleep in a futex, which is what the machine
+// makes everybody pay.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,6 +67,37 @@ uint64_t one_round(abi::Segment& segment, HandoffPage& page, uint32_t round, boo
   return page.through_ns.load(kRelaxed) - opened_ns;
 }
 
+// In a child: what a waiting launch does at the very least.
+[[noreturn]] void sleep_in_rounds(HandoffPage& page, uint32_t rounds) {
+  for (uint32_t round = 1; round <= rounds; ++round) {
+    page.arrived.store(round, std::memory_order_release);
+    while (page.futex.load(std::memory_order_acquire) != round)
+      shm::futex_wait_until(page.futex, round - 1, now_ns() + kHangNs);
+    page.through_ns.store(now_ns(), kRelaxed);
+    page.done.store(round, std::memory_order_release);
+  }
+  _exit(0);
+}
+
+std::vector<uint64_t> bare_wakes(HandoffPage& page, uint32_t rounds) {
+  std::vector<uint64_t> spans;
+  page.arrived.store(0);
+  page.done.store(0);
+  const pid_t sleeper = fork();
+  if (sleeper == 0) sleep_in_rounds(page, rounds);
+  for (uint32_t round = 1; round <= rounds; ++round) {
+    wait_until([&] { return page.arrived.load(std::memory_order_acquire) == round; });
+    wait_ns(kAsleepNs);
+    const uint64_t woken_ns = now_ns();
+    page.futex.store(round, std::memory_order_release);
+    shm::futex_wake_all(page.futex);
+    wait_until([&] { return page.done.load(std::memory_order_acquire) == round; });
+    spans.push_back(page.through_ns.load(kRelaxed) - woken_ns);
+  }
+  waitpid(sleeper, nullptr, 0);
+  return spans;
+}
+
 void report(const char* way, std::vector<uint64_t> spans, const char* end) {
   std::sort(spans.begin(), spans.end());
   printf("\"%s\":{\"p50_ns\":%lu,\"p99_ns\":%lu}%s", way, spans[spans.size() / 2],
@@ -109,7 +142,8 @@ int run(const std::string& socket, int count, const char* probe) {
   waitpid(tenant, &status, 0);
   printf("{");
   report("spinning", spinning, ",");
-  report("sleeping", sleeping, "}\n");
+  report("sleeping", sleeping, ",");
+  report("bare", bare_wakes(*page, static_cast<uint32_t>(count)), "}\n");
   return status;
 }
 

@@ -12,6 +12,7 @@ struct alignas(64) HandoffPage {
   alignas(64) std::atomic<uint32_t> arrived;  // tenant: about to launch
   std::atomic<uint32_t> done;                 // tenant: through_ns is set
   std::atomic<uint64_t> through_ns;           // tenant: the launch has returned
+  alignas(64) std::atomic<uint32_t> futex;    // of the bare wake-up
 };
 
 }  // namespace gacer::bench

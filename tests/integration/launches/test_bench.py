@@ -24,7 +24,7 @@ class LaunchBenchTest(unittest.TestCase):
     def test_perf_07_each_kind_of_row_is_there(self):
         cases = {row["case"] for row in self.rows}
         self.assertLessEqual({"direct", "passthrough", "limit", "gacer_lone", "gacer_open", "empty", "handoff_spinning",
-                              "handoff_sleeping"}, cases)
+                              "handoff_sleeping", "handoff_bare"}, cases)
 
     def test_lone_and_open_launches_make_no_system_call(self):
         counted = {row["case"]: row for row in self.rows if "system_calls" in row}
