@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the name of a driver function says, for functions that no row knows: those of a newer driver.
+// What the name of a driver function says, for functions that no row knows: those of a newer
+// driver.
 #pragma once
 
 #include <string_view>

@@ -105,7 +105,8 @@ struct alignas(64) ProgressWords {
   std::atomic<uint32_t> live_streams;
   std::atomic<uint64_t> memory_bytes;  // this process's accounted device memory
   std::atomic<uint64_t> wait_ns_by_reason[kReasonCount];
-  // Launches that are not in `launches`: by the only thread that makes any, which alone writes this.
+  // Launches that are not in `launches`: by the only thread that makes any, which alone writes
+  // this.
   std::atomic<uint64_t> alone_launches;
   uint8_t reserved[8];
 };
