@@ -10,8 +10,10 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from stage import wait_for  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["GACER_BUILD"]).resolve()
 SHIM = BUILD / "lib" / "libgacer.so"
@@ -19,17 +21,6 @@ HERE = BUILD / "tests" / "doctor"
 # Behind any wrapper script: the program that runs.
 PYTHON = os.path.realpath(sys.executable)
 LIMIT_S = 120
-
-
-def wait_for(condition, what, limit_s=LIMIT_S):
-    deadline = time.monotonic() + limit_s
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not seen within {limit_s} s: {what}")
-        time.sleep(0.02)
 
 
 class DoctorCase(unittest.TestCase):

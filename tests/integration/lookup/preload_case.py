@@ -1,35 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of programs under the preload share: folders of the build, an environment, a stand-in daemon."""
-import json
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from standin import StandIn  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["GACER_BUILD"])
 SHIM = BUILD / "lib" / "libgacer.so"
 NULL = BUILD / "nulldriver"
 HERE = BUILD / "tests" / "lookup"
 LIMIT_S = 120
-
-
-class StandIn:
-    """A daemon without a policy; .end() answers what it has seen."""
-
-    def __init__(self, socket, *words):
-        self.process = subprocess.Popen([BUILD / "tests" / "gacer_standin", "--socket", socket, *words],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout.readline() == "ready\n"
-
-    def end(self):
-        return json.loads(self.process.communicate(timeout=LIMIT_S)[0])
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.communicate(timeout=LIMIT_S)
 
 
 class PreloadCase(unittest.TestCase):

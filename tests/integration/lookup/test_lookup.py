@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-from preload_case import BUILD, NULL, SHIM, PreloadCase
+from preload_case import BUILD, NULL, PreloadCase
 
 ASK = pathlib.Path(__file__).resolve().parent / "ask.py"
 HOOKS = pathlib.Path(__file__).resolve().parents[3] / "interpose" / "hooks"

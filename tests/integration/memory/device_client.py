@@ -94,7 +94,7 @@ def devices():
 def paths():
     """Each way to allocate, over and under what is left; ends with nothing held."""
     enter(0)
-    stream, pool = ptr(), ptr()
+    stream = ptr()
     must("cuStreamCreate", ctypes.byref(stream), 1)
     pointer, handle, array, pitch = u64(), u64(), ptr(), u64()
     def array_of(rows):

@@ -2,7 +2,6 @@
 """Quotas on the simulated device: its own memory, several devices, several processes."""
 import itertools
 import json
-import os
 import pathlib
 import subprocess
 import sys

@@ -8,9 +8,13 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from stage import wait_for  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["GACER_BUILD"])
 CLIENT = BUILD / "tests" / "memory_client"
@@ -19,14 +23,6 @@ LIMIT_S = 240
 OUT_OF_MEMORY = "error 2"
 # NullMemoryFile: a mutex of 40 bytes, two words of 4, then highest, sum, allocations; then slots of (taken, bytes).
 NUMBERS = struct.Struct("<QQQ")
-
-
-def wait_for(condition, what):
-    deadline = time.monotonic() + LIMIT_S
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not seen within {LIMIT_S} s: {what}")
-        time.sleep(0.01)
 
 
 class QuotaTest(unittest.TestCase):

@@ -6,44 +6,19 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
-import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from stage import wait_for  # noqa: E402
+from standin import StandIn  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["GACER_BUILD"]).resolve()
 SHIM = BUILD / "lib" / "libgacer.so"
 CLIENT = BUILD / "tests" / "process_client"
 NULL = BUILD / "nulldriver"
 LIMIT_S = 120
-
-
-def wait_for(condition, what, limit_s=LIMIT_S):
-    """Polls until condition() is true and returns its value; fails with `what` after a generous limit."""
-    deadline = time.monotonic() + limit_s
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not seen within {limit_s} s: {what}")
-        time.sleep(0.02)
-
-
-class StandIn:
-    """A daemon without a policy; end() answers what it has seen."""
-
-    def __init__(self, socket, *words):
-        self.process = subprocess.Popen([BUILD / "tests" / "gacer_standin", "--socket", socket, *words],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout.readline() == "ready\n"
-
-    def end(self):
-        return json.loads(self.process.communicate(timeout=LIMIT_S)[0])
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.communicate(timeout=LIMIT_S)
 
 
 class LifeTest(unittest.TestCase):

@@ -5,7 +5,6 @@ import shutil
 import socket
 import statistics
 import subprocess
-import time
 import unittest
 
 from life import CLIENT, LIMIT_S, LifeTest, wait_for

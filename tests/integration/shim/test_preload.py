@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unmodified programs under the preload, on the null driver."""
-import json
 import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from standin import StandIn  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["GACER_BUILD"])
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -18,23 +19,6 @@ CLIENT = BUILD / "tests" / "shim_client"
 NULL = BUILD / "nulldriver"
 OLD = BUILD / "olddriver"
 FAULTS = ["refuse", "segment-version", "unsealed", "short-segment", "welcome-version", "no-fds", "silent", "hang-up"]
-
-
-class StandIn:
-    """A daemon without a policy; .end() answers what it has seen."""
-
-    def __init__(self, socket, *words):
-        self.process = subprocess.Popen([BUILD / "tests" / "gacer_standin", "--socket", socket, *words],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout.readline() == "ready\n"
-
-    def end(self):
-        return json.loads(self.process.communicate(timeout=60)[0])
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGKILL)
-            self.process.communicate(timeout=60)
 
 
 class PreloadTest(unittest.TestCase):
