@@ -336,10 +336,19 @@ void Session::warn_once(const char* text) {
   if (level <= log_level() && stderr_is_for_messages()) log_line(level, "gacer", "%s", text);
 }
 
+void Session::keep_in_sight(Attachment* parents) {
+  if (parents == nullptr) return;
+  Attachment* oldest = parents;
+  while (oldest->previous != nullptr) oldest = oldest->previous;
+  oldest->previous = inherited_;
+  inherited_ = parents;
+}
+
 void Session::after_fork_in_child() {
   publish(nullptr);
   Attachment* parents = newest_;
   newest_ = nullptr;
+  keep_in_sight(parents);
   // Left open, the child would hide the parent's end from the daemon. Older ones are closed.
   if (parents != nullptr && still_ours(*parents)) ::close(parents->socket);
   if (parents != nullptr) leave_to_parent(*parents);

@@ -130,6 +130,7 @@ class Session {
   uint64_t retry_delay_ns(int code);
   bool socket_gone(const Attachment& attachment) const;
   void warn_once(const char* text);
+  void keep_in_sight(Attachment* parents);
 
   std::atomic<uint64_t> next_attempt_ns_{0};
   std::atomic<uint64_t> memory_in_use_[kMemoryDevices] = {};
@@ -142,6 +143,7 @@ class Session {
   bool prepared_for_forks_ = false;
   void (*fork_handler_)() = nullptr;
   Attachment* newest_ = nullptr;
+  Attachment* inherited_ = nullptr;  // in a fork child: kept within a leak checker's sight
   std::atomic<uint32_t> attachments_{0};
   uint32_t busy_answers_ = 0;  // in a row
   std::atomic<uint64_t> last_check_ns_{0};
