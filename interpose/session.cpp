@@ -132,7 +132,8 @@ bool Session::claim_process() {
   // Prepared, and yet the page is zero: a child that the C library knows nothing of.
   const bool raw_child = prepared_for_forks_;
   if (!raw_child) prepare_for_forks();
-  if (raw_child && fork_handler_ != nullptr) fork_handler_();
+  auto* const handler = fork_handler_.load(kRelaxed);
+  if (raw_child && handler != nullptr) handler();
   claim.store(static_cast<uint32_t>(Claim::kOurs), std::memory_order_release);  // pairs with above
   return true;
 }
@@ -141,7 +142,8 @@ void Session::prepare_for_forks() {
   prepared_for_forks_ = true;
   // Before Linux 4.14 only children of fork() are recognised.
   madvise(&gacer_fast_path, sizeof gacer_fast_path, MADV_WIPEONFORK);
-  if (fork_handler_ != nullptr) pthread_atfork(nullptr, nullptr, fork_handler_);
+  auto* const handler = fork_handler_.load(kRelaxed);
+  if (handler != nullptr) pthread_atfork(nullptr, nullptr, handler);
 }
 
 void Session::read_config() {
@@ -180,7 +182,7 @@ bool Session::read_device(abi::HelloMessage& hello) {
   CUuuid uuid{};
   if (real.cuDeviceGetUuid_v2(&uuid, device) == CUDA_SUCCESS)
     memcpy(hello.device_uuid, uuid.bytes, sizeof hello.device_uuid);
-  device_ = {hello.sm_count, hello.threads_per_sm};
+  device_word_.store(uint64_t{hello.threads_per_sm} << 32 | hello.sm_count, kRelaxed);
   hello_device_ = device >= 0 ? std::min<uint32_t>(device, kMemoryDevices - 1) : 0;
   hello.memory_in_use_bytes = memory_in_use_[hello_device_].load(kRelaxed);
   return true;

@@ -93,7 +93,11 @@ class Session {
   bool daemon_gone(Attachment& attachment);
 
   const TenantConfig& config();
-  const DeviceFacts& device() const { return device_; }
+  // By value: attaching again may replace them at any time.
+  DeviceFacts device() const {
+    const uint64_t word = device_word_.load(std::memory_order_relaxed);
+    return {static_cast<uint32_t>(word), static_cast<uint32_t>(word >> 32)};
+  }
   const LaunchClock& clock() const { return clock_; }
 
   // Quota requests; one at a time, each bounded by the socket's time-out. False: no answer, now
@@ -110,7 +114,9 @@ class Session {
   void after_fork_in_child();
   // To be called in each fork child before anything else: by the C library after fork(), by
   // ensure() where the child was made without it.
-  void set_fork_handler(void (*handler)()) { fork_handler_ = handler; }
+  void set_fork_handler(void (*handler)()) {
+    fork_handler_.store(handler, std::memory_order_relaxed);
+  }
 
   // For tests: the next ensure() is an attempt, whatever the last one's outcome.
   void retry_at_once() { next_attempt_ns_.store(0, std::memory_order_relaxed); }
@@ -141,7 +147,7 @@ class Session {
   std::atomic<bool> config_read_{false};
   std::atomic<bool> warned_{false};
   bool prepared_for_forks_ = false;
-  void (*fork_handler_)() = nullptr;
+  std::atomic<void (*)()> fork_handler_{nullptr};
   Attachment* newest_ = nullptr;
   Attachment* inherited_ = nullptr;  // in a fork child: kept within a leak checker's sight
   std::atomic<uint32_t> attachments_{0};
@@ -149,7 +155,7 @@ class Session {
   std::atomic<uint64_t> last_check_ns_{0};
   std::atomic<uint64_t> check_interval_{1};
   TenantConfig config_;
-  DeviceFacts device_;
+  std::atomic<uint64_t> device_word_{0};  // sm_count, threads_per_sm in the high half
   LaunchClock clock_;
 };
 
