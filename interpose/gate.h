@@ -64,7 +64,7 @@ class Gate {
   bool try_pass(uint64_t cost_ns, bool& reserved);
   void wait(uint64_t cost_ns, Passage& passage, GateEnvironment& environment);
   // After the launch has been submitted, or has failed.
-  void give_back(bool reserved, uint64_t cost_ns);
+  static void give_back(std::atomic<uint64_t>& reserved_ns, bool reserved, uint64_t cost_ns);
 
   // Of this process, without reservations.
   uint64_t in_flight_ns();
@@ -149,8 +149,8 @@ inline bool Gate::try_pass(uint64_t cost_ns, bool& reserved) {
   }
 }
 
-inline void Gate::give_back(bool reserved, uint64_t cost_ns) {
-  if (reserved) reserved_ns_.fetch_sub(cost_ns, std::memory_order_relaxed);
+inline void Gate::give_back(std::atomic<uint64_t>& reserved_ns, bool reserved, uint64_t cost_ns) {
+  if (reserved) reserved_ns.fetch_sub(cost_ns, std::memory_order_relaxed);
 }
 
 inline Passage Gate::pass(uint64_t cost_ns, GateEnvironment& environment) {

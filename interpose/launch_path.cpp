@@ -323,7 +323,7 @@ void account(const HookScope&, const LaunchRequest& request, const Admission& ad
     charge_and_record(admission);
     if (mark_is_due(admission)) mark_launch(request, admission);
   }
-  if (admission.passage.reserved) attachment.reserved_ns.fetch_sub(admission.cost_ns, kRelaxed);
+  Gate::give_back(attachment.reserved_ns, admission.passage.reserved, admission.cost_ns);
 }
 
 }  // namespace gacer::interpose

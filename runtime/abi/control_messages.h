@@ -97,7 +97,7 @@ struct MemoryQueryMessage {  // kMemQuery: for processes that have no attachment
   char tenant[64];
 };
 
-// Text follows the header. Requests: "status", "policy NAME", "tune KEY=VALUE", "shutdown".
+// Text follows the header. Requests: PROTOCOL.md, "Admin requests".
 // Replies: first line "ok" or "error MESSAGE"; "status" puts a JSON document after the first line.
 inline constexpr uint32_t kMaxAdminBytes = 128 * 1024;
 

@@ -25,6 +25,8 @@ size_t body_bytes(MessageType type, size_t wanted) {
   if (type == MessageType::kHello) return sizeof(abi::HelloMessage) - sizeof(abi::MessageHeader);
   if (type == MessageType::kMemReserve || type == MessageType::kMemRelease)
     return sizeof(abi::MemoryMessage) - sizeof(abi::MessageHeader);
+  if (type == MessageType::kMemQuery)
+    return sizeof(abi::MemoryQueryMessage) - sizeof(abi::MessageHeader);
   return wanted;
 }
 
@@ -36,7 +38,7 @@ size_t add_header(unsigned char* packet, MessageType type, size_t body) {
 }
 
 size_t typed_packet(Input& input, unsigned char* packet, unsigned choice, size_t wanted) {
-  const auto type = static_cast<MessageType>(1 + choice % 8);
+  const auto type = static_cast<MessageType>(1 + choice % 9);
   const size_t body = body_bytes(type, wanted % (kMaxPacket - sizeof(abi::MessageHeader)));
   input.take(packet + sizeof(abi::MessageHeader), body);
   return add_header(packet, type, body);
@@ -53,9 +55,17 @@ size_t proper_hello(Input& input, unsigned char* packet) {
 }
 
 size_t proper_request(Input& input, unsigned char* packet, unsigned choice) {
-  constexpr const char* kStarts[] = {
-      "status",   "policy ", "policy priority", "tune ", "tune window_us=", "tune max_wait_ms=1",
-      "shutdown", ""};
+  constexpr const char* kStarts[] = {"status",
+                                     "policy ",
+                                     "policy priority",
+                                     "tune ",
+                                     "tune window_us=",
+                                     "tune max_wait_ms=1",
+                                     "limit a=",
+                                     "unmanaged 1 a a",
+                                     "version",
+                                     "shutdown",
+                                     ""};
   const std::string_view start = kStarts[choice % std::size(kStarts)];
   unsigned char* text = packet + sizeof(abi::MessageHeader);
   start.copy(reinterpret_cast<char*>(text), start.size());

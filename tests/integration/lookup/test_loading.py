@@ -10,8 +10,10 @@ import subprocess
 import sys
 import unittest
 
-from preload_case import BUILD, HERE, LIMIT_S, NULL, SHIM, PreloadCase
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from preload_case import BUILD, LIMIT_S, NULL, SHIM, PreloadCase  # noqa: E402
 
+HERE = BUILD / "tests" / "lookup"
 WINDOW = ("--mode", "window", "--window", "1000000000", "--record", "--mem", "16777216")
 MUSL = HERE / "musl_dynamic"
 NO_DEVICE = 100

@@ -10,7 +10,8 @@ import subprocess
 import sys
 import unittest
 
-from preload_case import BUILD, NULL, PreloadCase
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from preload_case import BUILD, NULL, PreloadCase  # noqa: E402
 
 ASK = pathlib.Path(__file__).resolve().parent / "ask.py"
 HOOKS = pathlib.Path(__file__).resolve().parents[3] / "interpose" / "hooks"

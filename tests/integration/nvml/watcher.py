@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""watcher.py: a program without CUDA, such as nvidia-smi: prints what NVML says of each device, v1 and v2."""
+"""watcher.py: a program without CUDA, as monitors are: prints what NVML says of each device, v1 and v2."""
 import json
 
 import pynvml

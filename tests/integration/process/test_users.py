@@ -70,25 +70,25 @@ class StateFolder(UserTest):
             self.assertIn("Permission denied", line)
             self.assertIn(str(self.folder), line)
 
-    @unittest.skipUnless(may_unshare("-m"), "needs a mount namespace")
-    def test_pain_con_01_a_full_folder(self):
-        path = self.folder / "full"
+    def refused_on_file_system(self, options):
+        """gacerd with its socket on a file system of its own."""
+        path = self.folder / "mounted"
         path.mkdir()
-        script = f"mount -t tmpfs -o nr_inodes=1 none {path} && exec {GACERD} --socket {path}/d.sock"
+        script = f"mount -t tmpfs -o {options} none {path} && exec {GACERD} --socket {path}/d.sock"
         ran = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, check=False,
                              env=self.environment(preload=None), timeout=LIMIT_S)
         self.assertEqual(ran.returncode, REFUSED)
+        return ran
+
+    @unittest.skipUnless(may_unshare("-m"), "needs a mount namespace")
+    def test_pain_con_01_a_full_folder(self):
+        ran = self.refused_on_file_system("nr_inodes=1")
         self.assertEqual(len(ran.stderr.splitlines()), 1, ran.stderr)
         self.assertIn("No space left", ran.stderr)
 
     @unittest.skipUnless(may_unshare("-m"), "needs a mount namespace")
     def test_pain_con_01_a_read_only_file_system(self):
-        path = self.folder / "ro"
-        path.mkdir()
-        script = f"mount -t tmpfs -o ro none {path} && exec {GACERD} --socket {path}/d.sock"
-        ran = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, check=False,
-                             env=self.environment(preload=None), timeout=LIMIT_S)
-        self.assertEqual(ran.returncode, REFUSED)
+        ran = self.refused_on_file_system("ro")
         self.assertIn("Read-only", ran.stderr)
 
     def test_pain_con_13_things_left_in_the_sockets_place(self):

@@ -6,53 +6,20 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from standin import StandIn  # noqa: E402
+from preload_case import BUILD, NULL, SHIM, PreloadCase  # noqa: E402
 
-BUILD = pathlib.Path(os.environ["GACER_BUILD"])
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-SHIM = BUILD / "lib" / "libgacer.so"
 CLIENT = BUILD / "tests" / "shim_client"
-NULL = BUILD / "nulldriver"
 OLD = BUILD / "olddriver"
 FAULTS = ["refuse", "segment-version", "unsealed", "short-segment", "welcome-version", "no-fds", "silent", "hang-up"]
 
 
-class PreloadTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gacer-shim-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.socket = str(self.folder / "d.sock")
-        self.trace = self.folder / "trace"
-
-    def stand_in(self, *words):
-        daemon = StandIn(self.socket, *words)
-        self.addCleanup(daemon.kill)
-        return daemon
-
-    def environment(self, driver=NULL, preload=SHIM, **more):
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("GACER_", "NULLCUDA_", "LD_"))}
-        env.update(LD_LIBRARY_PATH=str(driver), NULLCUDA_TRACE=str(self.trace), GACER_SOCKET=self.socket)
-        if preload:
-            env["LD_PRELOAD"] = str(preload)
-        env.update(more)
-        return env
-
-    def run_program(self, *command, **kinds):
-        return subprocess.run([str(part) for part in command], env=self.environment(**kinds), capture_output=True,
-                              text=True, timeout=120)
-
+class PreloadTest(PreloadCase):
     def client(self, *arguments, **kinds):
-        ran = self.run_program(CLIENT, *arguments, **kinds)
-        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
-        return ran
-
-    def launches_in_driver(self):
-        lines = [line.split() for line in self.trace.read_text().splitlines()]
-        return sum(int(line[2]) for line in lines if line[1] == "launches")
+        return self.succeed(CLIENT, *arguments, **kinds)
 
     # -- programs without CUDA ------------------------------------------------------------------------------
 

@@ -14,40 +14,42 @@ namespace {
 
 constexpr size_t kPart = 2 << 20;
 
+// One byte with room for one descriptor beside it.
+struct DescriptorMessage {
+  char byte = 0;
+  iovec part{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header{};
+  DescriptorMessage() {
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+  }
+  DescriptorMessage(const DescriptorMessage&) = delete;
+  DescriptorMessage& operator=(const DescriptorMessage&) = delete;
+};
+
 // Descriptors and plain values from one child to the other.
 struct Channel {
   int ends[2];
   Channel() { EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0); }
 
   void send_fd(int fd) const {
-    char byte = 0;
-    iovec part{&byte, 1};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    DescriptorMessage message;
+    cmsghdr* rights = CMSG_FIRSTHDR(&message.header);
     rights->cmsg_level = SOL_SOCKET;
     rights->cmsg_type = SCM_RIGHTS;
     rights->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(rights), &fd, sizeof fd);
-    EXPECT_EQ(sendmsg(ends[0], &message, 0), 1);
+    EXPECT_EQ(sendmsg(ends[0], &message.header, 0), 1);
   }
   int receive_fd() const {
-    char byte = 0;
-    iovec part{&byte, 1};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    EXPECT_EQ(recvmsg(ends[1], &message, 0), 1);
+    DescriptorMessage message;
+    EXPECT_EQ(recvmsg(ends[1], &message.header, 0), 1);
     int fd = -1;
-    if (CMSG_FIRSTHDR(&message) != nullptr)
-      memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+    if (CMSG_FIRSTHDR(&message.header) != nullptr)
+      memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message.header)), sizeof fd);
     return fd;
   }
   template <typename T>
@@ -185,138 +187,146 @@ TEST(Sharing,
   EXPECT_EQ(importer.wait(), 0);
 }
 
+void export_memory(const Channel& channel, Signal& checked) {
+  CU_OK(open_context());
+  CUdeviceptr data = 0;
+  CUipcMemHandle handle{}, again{};
+  CU_OK(cuMemAlloc(&data, 4096));
+  CU_OK(cuMemsetD32(data, 55, 1024));
+  CU_OK(cuCtxSynchronize());
+  CU_OK(cuIpcGetMemHandle(&handle, data));
+  CU_OK(cuIpcGetMemHandle(&again, data));
+  EXPECT_EQ(memcmp(&handle, &again, sizeof handle), 0);
+  CU_IS(CUDA_ERROR_INVALID_VALUE, cuIpcGetMemHandle(nullptr, data));
+  CU_IS(CUDA_ERROR_INVALID_VALUE, cuIpcGetMemHandle(&again, data + 8192));
+  CUdeviceptr own = 0;
+  CU_IS(CUDA_ERROR_INVALID_CONTEXT,
+        cuIpcOpenMemHandle(&own, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  CUdeviceptr other = 0;
+  CUipcMemHandle stale{};
+  CU_OK(cuMemAlloc(&other, 4096));
+  CU_OK(cuIpcGetMemHandle(&stale, other));
+  CU_OK(cuMemFree(other));
+  channel.send(handle);
+  channel.send(stale);
+  checked.await();
+  int value = 0;
+  CU_OK(cuMemcpyDtoH(&value, data + 8, 4));
+  EXPECT_EQ(value, 66);
+  checked.raise();
+}
+
+void import_memory(const Channel& channel, Signal& checked) {
+  CU_OK(open_context());
+  const auto handle = channel.receive<CUipcMemHandle>();
+  const auto stale = channel.receive<CUipcMemHandle>();
+  CUdeviceptr first = 0, second = 0;
+  const size_t before = free_bytes();
+  CU_IS(CUDA_ERROR_INVALID_HANDLE,
+        cuIpcOpenMemHandle(&first, stale, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  CU_IS(CUDA_ERROR_INVALID_HANDLE,
+        cuIpcOpenMemHandle(&first, CUipcMemHandle{}, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  CU_IS(CUDA_ERROR_INVALID_VALUE, cuIpcOpenMemHandle(&first, handle, 0));
+  CU_IS(CUDA_ERROR_INVALID_VALUE,
+        cuIpcOpenMemHandle(nullptr, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  CU_OK(cuIpcOpenMemHandle(&first, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  CU_OK(cuIpcOpenMemHandle(&second, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(free_bytes(), before);
+  CUdeviceptr base = 0;
+  size_t bytes = 0;
+  CU_OK(cuMemGetAddressRange(&base, &bytes, first + 100));
+  EXPECT_EQ(base, first);
+  EXPECT_EQ(bytes, 4096U);
+  int value = 0;
+  CU_OK(cuMemcpyDtoH(&value, first + 4, 4));
+  EXPECT_EQ(value, 55);
+  CU_OK(cuMemsetD32(first + 8, 66, 1));
+  CU_IS(CUDA_ERROR_INVALID_VALUE, cuMemFree(first));
+  CU_OK(cuIpcCloseMemHandle(first));
+  CU_OK(cuMemcpyDtoH(&value, first + 4, 4));  // one reference is left
+  CU_OK(cuIpcCloseMemHandle(first));
+  CU_IS(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH(&value, first + 4, 4));
+  CU_IS(CUDA_ERROR_INVALID_VALUE, cuIpcCloseMemHandle(first));
+  checked.raise();
+}
+
 TEST(Sharing, given_an_ipc_handle_then_memory_is_shared_at_one_address_until_the_last_close) {
   Channel channel;
   Signal checked;
-  Child exporter = Child::checking([&] {
-    CU_OK(open_context());
-    CUdeviceptr data = 0;
-    CUipcMemHandle handle{}, again{};
-    CU_OK(cuMemAlloc(&data, 4096));
-    CU_OK(cuMemsetD32(data, 55, 1024));
-    CU_OK(cuCtxSynchronize());
-    CU_OK(cuIpcGetMemHandle(&handle, data));
-    CU_OK(cuIpcGetMemHandle(&again, data));
-    EXPECT_EQ(memcmp(&handle, &again, sizeof handle), 0);
-    CU_IS(CUDA_ERROR_INVALID_VALUE, cuIpcGetMemHandle(nullptr, data));
-    CU_IS(CUDA_ERROR_INVALID_VALUE, cuIpcGetMemHandle(&again, data + 8192));
-    CUdeviceptr own = 0;
-    CU_IS(CUDA_ERROR_INVALID_CONTEXT,
-          cuIpcOpenMemHandle(&own, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    CUdeviceptr other = 0;
-    CUipcMemHandle stale{};
-    CU_OK(cuMemAlloc(&other, 4096));
-    CU_OK(cuIpcGetMemHandle(&stale, other));
-    CU_OK(cuMemFree(other));
-    channel.send(handle);
-    channel.send(stale);
-    checked.await();
-    int value = 0;
-    CU_OK(cuMemcpyDtoH(&value, data + 8, 4));
-    EXPECT_EQ(value, 66);
-    checked.raise();
-  });
-  Child importer = Child::checking([&] {
-    CU_OK(open_context());
-    const auto handle = channel.receive<CUipcMemHandle>();
-    const auto stale = channel.receive<CUipcMemHandle>();
-    CUdeviceptr first = 0, second = 0;
-    const size_t before = free_bytes();
-    CU_IS(CUDA_ERROR_INVALID_HANDLE,
-          cuIpcOpenMemHandle(&first, stale, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    CU_IS(CUDA_ERROR_INVALID_HANDLE,
-          cuIpcOpenMemHandle(&first, CUipcMemHandle{}, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    CU_IS(CUDA_ERROR_INVALID_VALUE, cuIpcOpenMemHandle(&first, handle, 0));
-    CU_IS(CUDA_ERROR_INVALID_VALUE,
-          cuIpcOpenMemHandle(nullptr, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    CU_OK(cuIpcOpenMemHandle(&first, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    CU_OK(cuIpcOpenMemHandle(&second, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    EXPECT_EQ(first, second);
-    EXPECT_EQ(free_bytes(), before);
-    CUdeviceptr base = 0;
-    size_t bytes = 0;
-    CU_OK(cuMemGetAddressRange(&base, &bytes, first + 100));
-    EXPECT_EQ(base, first);
-    EXPECT_EQ(bytes, 4096U);
-    int value = 0;
-    CU_OK(cuMemcpyDtoH(&value, first + 4, 4));
-    EXPECT_EQ(value, 55);
-    CU_OK(cuMemsetD32(first + 8, 66, 1));
-    CU_IS(CUDA_ERROR_INVALID_VALUE, cuMemFree(first));
-    CU_OK(cuIpcCloseMemHandle(first));
-    CU_OK(cuMemcpyDtoH(&value, first + 4, 4));  // one reference is left
-    CU_OK(cuIpcCloseMemHandle(first));
-    CU_IS(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH(&value, first + 4, 4));
-    CU_IS(CUDA_ERROR_INVALID_VALUE, cuIpcCloseMemHandle(first));
-    checked.raise();
-  });
+  Child exporter = Child::checking([&] { export_memory(channel, checked); });
+  Child importer = Child::checking([&] { import_memory(channel, checked); });
   EXPECT_EQ(importer.wait(), 0);
   EXPECT_EQ(exporter.wait(), 0);
+}
+
+void record_event(const Channel& channel, Signal& recorded, Signal& done) {
+  CU_OK(open_context());
+  CUevent event = nullptr, timed = nullptr;
+  CUipcEventHandle handle{};
+  CU_IS(CUDA_ERROR_INVALID_VALUE, cuEventCreate(&timed, CU_EVENT_INTERPROCESS));
+  CU_OK(cuEventCreate(&timed, CU_EVENT_DISABLE_TIMING));
+  CU_IS(CUDA_ERROR_INVALID_HANDLE, cuIpcGetEventHandle(&handle, timed));
+  CU_OK(cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+  CU_OK(cuIpcGetEventHandle(&handle, event));
+  CU_OK(cuEventQuery(event));  // never recorded
+  CUdeviceptr data = 0;
+  CUipcMemHandle memory{};
+  CU_OK(cuMemAlloc(&data, 4));
+  CU_OK(cuMemsetD32(data, 0, 1));
+  CU_OK(cuIpcGetMemHandle(&memory, data));
+  void* word = nullptr;
+  CU_OK(cuMemHostAlloc(&word, 8, 0));
+  *static_cast<volatile uint32_t*>(word) = 0;
+  CUstream stream = nullptr;
+  CU_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CU_OK(
+      cuStreamWaitValue32(stream, reinterpret_cast<CUdeviceptr>(word), 1, CU_STREAM_WAIT_VALUE_EQ));
+  CU_OK(cuMemsetD32Async(data, 99, 1, stream));
+  CU_OK(cuEventRecord(event, stream));
+  CU_IS(CUDA_ERROR_NOT_READY, cuEventQuery(event));
+  channel.send(handle);
+  channel.send(memory);
+  recorded.await();
+  *static_cast<volatile uint32_t*>(word) = 1;
+  CU_OK(cuEventSynchronize(event));
+  done.await();
+}
+
+void wait_for_event(const Channel& channel, Signal& recorded, Signal& done) {
+  CU_OK(open_context());
+  const auto handle = channel.receive<CUipcEventHandle>();
+  const auto memory = channel.receive<CUipcMemHandle>();
+  CUevent event = nullptr;
+  CUdeviceptr data = 0;
+  CU_IS(CUDA_ERROR_INVALID_HANDLE, cuIpcOpenEventHandle(&event, CUipcEventHandle{}));
+  CU_OK(cuIpcOpenEventHandle(&event, handle));
+  CU_OK(cuIpcOpenMemHandle(&data, memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  CU_IS(CUDA_ERROR_NOT_READY, cuEventQuery(event));
+  CUstream stream = nullptr;
+  CU_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CU_OK(cuStreamWaitEvent(stream, event, 0));
+  int value = -1;
+  void* pinned = nullptr;
+  CU_OK(cuMemHostAlloc(&pinned, 4, 0));
+  CU_OK(cuMemcpyDtoHAsync(pinned, data, 4, stream));
+  CU_IS(CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
+  recorded.raise();
+  CU_OK(cuStreamSynchronize(stream));
+  memcpy(&value, pinned, 4);
+  EXPECT_EQ(value, 99);
+  CU_OK(cuEventQuery(event));
+  float ms = 0;
+  CU_IS(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime(&ms, event, event));
+  CU_OK(cuEventDestroy(event));
+  done.raise();
 }
 
 TEST(Sharing, given_an_interprocess_event_then_one_process_waits_for_the_work_of_another) {
   Channel channel;
   Signal recorded, done;
-  Child recorder = Child::checking([&] {
-    CU_OK(open_context());
-    CUevent event = nullptr, timed = nullptr;
-    CUipcEventHandle handle{};
-    CU_IS(CUDA_ERROR_INVALID_VALUE, cuEventCreate(&timed, CU_EVENT_INTERPROCESS));
-    CU_OK(cuEventCreate(&timed, CU_EVENT_DISABLE_TIMING));
-    CU_IS(CUDA_ERROR_INVALID_HANDLE, cuIpcGetEventHandle(&handle, timed));
-    CU_OK(cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
-    CU_OK(cuIpcGetEventHandle(&handle, event));
-    CU_OK(cuEventQuery(event));  // never recorded
-    CUdeviceptr data = 0;
-    CUipcMemHandle memory{};
-    CU_OK(cuMemAlloc(&data, 4));
-    CU_OK(cuMemsetD32(data, 0, 1));
-    CU_OK(cuIpcGetMemHandle(&memory, data));
-    void* word = nullptr;
-    CU_OK(cuMemHostAlloc(&word, 8, 0));
-    *static_cast<volatile uint32_t*>(word) = 0;
-    CUstream stream = nullptr;
-    CU_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    CU_OK(cuStreamWaitValue32(stream, reinterpret_cast<CUdeviceptr>(word), 1,
-                              CU_STREAM_WAIT_VALUE_EQ));
-    CU_OK(cuMemsetD32Async(data, 99, 1, stream));
-    CU_OK(cuEventRecord(event, stream));
-    CU_IS(CUDA_ERROR_NOT_READY, cuEventQuery(event));
-    channel.send(handle);
-    channel.send(memory);
-    recorded.await();
-    *static_cast<volatile uint32_t*>(word) = 1;
-    CU_OK(cuEventSynchronize(event));
-    done.await();
-  });
-  Child waiter = Child::checking([&] {
-    CU_OK(open_context());
-    const auto handle = channel.receive<CUipcEventHandle>();
-    const auto memory = channel.receive<CUipcMemHandle>();
-    CUevent event = nullptr;
-    CUdeviceptr data = 0;
-    CU_IS(CUDA_ERROR_INVALID_HANDLE, cuIpcOpenEventHandle(&event, CUipcEventHandle{}));
-    CU_OK(cuIpcOpenEventHandle(&event, handle));
-    CU_OK(cuIpcOpenMemHandle(&data, memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    CU_IS(CUDA_ERROR_NOT_READY, cuEventQuery(event));
-    CUstream stream = nullptr;
-    CU_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    CU_OK(cuStreamWaitEvent(stream, event, 0));
-    int value = -1;
-    void* pinned = nullptr;
-    CU_OK(cuMemHostAlloc(&pinned, 4, 0));
-    CU_OK(cuMemcpyDtoHAsync(pinned, data, 4, stream));
-    CU_IS(CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
-    recorded.raise();
-    CU_OK(cuStreamSynchronize(stream));
-    memcpy(&value, pinned, 4);
-    EXPECT_EQ(value, 99);
-    CU_OK(cuEventQuery(event));
-    float ms = 0;
-    CU_IS(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime(&ms, event, event));
-    CU_OK(cuEventDestroy(event));
-    done.raise();
-  });
+  Child recorder = Child::checking([&] { record_event(channel, recorded, done); });
+  Child waiter = Child::checking([&] { wait_for_event(channel, recorded, done); });
   EXPECT_EQ(waiter.wait(), 0);
   EXPECT_EQ(recorder.wait(), 0);
 }

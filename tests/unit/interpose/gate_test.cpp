@@ -100,7 +100,7 @@ TEST_F(GateTest, given_a_window_with_room_when_passing_then_the_cost_is_reserved
   EXPECT_EQ(passage.wait_ns, 0u);
   EXPECT_TRUE(passage.reserved);
   EXPECT_EQ(reserved_, 5'000u);
-  gate_.give_back(passage.reserved, 5'000);
+  Gate::give_back(reserved_, passage.reserved, 5'000);
   EXPECT_EQ(reserved_, 0u);
 }
 
@@ -215,7 +215,7 @@ TEST_F(GateTest, given_a_deadline_release_under_a_window_then_nothing_stays_rese
   in_flight(0, 10'000, 0);
   const Passage passage = pass(5'000);
   EXPECT_EQ(passage.reason, Reason::kDeadline);
-  gate_.give_back(passage.reserved, 5'000);
+  Gate::give_back(reserved_, passage.reserved, 5'000);
   EXPECT_EQ(reserved_, 0u);
 }
 

@@ -4,23 +4,19 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from standin import StandIn  # noqa: E402
+from stage import BUILD, LIMIT_S
+from standin import StandIn
 
-BUILD = pathlib.Path(os.environ["GACER_BUILD"])
 SHIM = BUILD / "lib" / "libgacer.so"
 NULL = BUILD / "nulldriver"
-HERE = BUILD / "tests" / "lookup"
-LIMIT_S = 120
 
 
 class PreloadCase(unittest.TestCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gacer-lookup-"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gacer-preload-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.socket = str(self.folder / "d.sock")
         self.trace = self.folder / "trace"
