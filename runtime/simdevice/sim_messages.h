@@ -33,7 +33,7 @@
 
 namespace gacer::simdevice {
 
-inline constexpr uint32_t kSimVersion = 3;
+inline constexpr uint32_t kSimVersion = 4;
 inline constexpr uint32_t kSimMagic = 0x47'4D'49'53U;  // "SIMG"
 inline constexpr uint32_t kMaxDevices = 8;
 inline constexpr uint64_t kDeviceBase = 0x0000'0200'0000'0000ULL;
