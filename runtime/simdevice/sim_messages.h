@@ -91,6 +91,11 @@ enum class SimType : uint16_t {
   kSharedEventImport,  // TokenMsg.token -> Reply.value = id
   kSharedEventDestroy,  // TokenMsg.shared_event
   kSharedEventQuery,    // TokenMsg.shared_event -> Reply.value = 1: its newest record is done
+  kObserve,  // ObserveMsg in place of kHello -> its reply without a page. An observer may send only
+             // kFigures and does not keep the server alive
+  kFigures,  // ObserveMsg.device -> kFiguresReply
+  kTrace,    // SimHeader -> descriptor of this client's TracePage; its operations are recorded from
+             // now on
   // One-way (request_id 0)
   kStreamCreate = 64,  // StreamMsg
   kStreamDestroy,      // StreamMsg: what is queued still runs
@@ -109,6 +114,7 @@ enum class SimType : uint16_t {
   // Server -> facade
   kReply = 128,
   kRunHostFunction,
+  kFiguresReply,  // FiguresReply + processes * ProcessFigures
 };
 
 struct SimHeader {
@@ -239,6 +245,9 @@ struct StreamMsg {
                       // CU_STREAM_NON_BLOCKING; 2: is itself the legacy stream of its context (a
                       // context other than the primary one)
   int32_t priority;   // CUDA convention: lower number = higher priority, 0..-5
+  // SMs that its kernels may run on, a bit each; all zero: all. Of a green context or an execution
+  // affinity.
+  uint64_t sm_mask[4];
 };
 
 inline constexpr uint32_t kLegacyOfContext = 2;
@@ -320,6 +329,51 @@ struct ValueOp {
   uint64_t value;
   uint32_t bytes;    // 4 or 8
   uint32_t compare;  // wait only
+};
+
+// What an observer (NVML) learns of a device. Times are model time; a window is the newest sample
+// period.
+struct ObserveMsg {
+  SimHeader header;
+  uint32_t device;
+  uint32_t reserved;
+};
+struct ProcessFigures {
+  uint32_t pid;
+  uint32_t mps;         // 1: an MPS client
+  uint64_t used_bytes;  // of device memory
+  uint64_t busy_ns;     // of the window, with a kernel of this process running
+};
+struct FiguresReply {
+  SimHeader header;
+  uint32_t device;
+  uint32_t processes;  // with a context on the device
+  uint64_t total_bytes;
+  uint64_t free_bytes;
+  uint64_t window_ns;     // 0: the device has only just begun
+  uint64_t busy_ns;       // of the window, with a kernel running
+  uint64_t memory_bytes;  // to and from device memory in the window
+  uint64_t model_ns;
+};
+inline constexpr uint32_t kMaxFiguresProcesses = 1024;
+
+// When the operations of a client ran, for CUPTI. The server writes a record before it tells the end
+// of the operation; the client moves `taken` on. A full ring loses the newest. Kernels, copies and
+// memsets only.
+struct TraceRecord {
+  uint64_t seq;
+  uint32_t stream;
+  uint32_t reserved;
+  uint64_t start_ns;  // model time moved to CLOCK_REALTIME
+  uint64_t end_ns;
+};
+inline constexpr uint32_t kTraceRecords = 1U << 15;
+struct TracePage {
+  std::atomic<uint64_t> written;  // release by server, acquire by client
+  std::atomic<uint64_t> taken;    // release by client, acquire by server
+  std::atomic<uint64_t> lost;
+  uint8_t reserved[40];
+  TraceRecord records[kTraceRecords];
 };
 
 // Shared with one client; the server writes, the client reads and futex-waits on the low half of

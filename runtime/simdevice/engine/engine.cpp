@@ -62,8 +62,9 @@ void Engine::forget_ops_of(uint32_t client) {
   }
 }
 
-uint32_t Engine::add_stream(uint32_t client, uint32_t context, StreamKind kind, int32_t priority) {
-  return ops_.add_stream(client, context, kind, priority);
+uint32_t Engine::add_stream(uint32_t client, uint32_t context, StreamKind kind, int32_t priority,
+                            const SmMask& sms) {
+  return ops_.add_stream(client, context, kind, priority, sms);
 }
 
 void Engine::remove_stream(uint32_t stream) {
@@ -197,6 +198,7 @@ void Engine::start_kernel(Op& op, uint64_t now_ns) {
   run->priority = op.spec.priority + client.config.priority_offset;
   run->arrival = arrivals_++;
   run->cost = result.kernel->cost;
+  if (const auto* stream = ops_.stream(op.spec.stream); stream != nullptr) run->sms = stream->sms;
   run->blocks_pending = result.kernel->blocks;
   client.sms->add(std::move(run));
 }

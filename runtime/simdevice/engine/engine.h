@@ -65,7 +65,8 @@ class Engine {
   // Its streams and operations vanish without op_ended(); running blocks are removed.
   void remove_client(uint32_t client, uint64_t now_ns);
 
-  uint32_t add_stream(uint32_t client, uint32_t context, StreamKind kind, int32_t priority);
+  uint32_t add_stream(uint32_t client, uint32_t context, StreamKind kind, int32_t priority,
+                      const SmMask& sms = {});
   // What is queued still runs; the id is not valid for further submits.
   void remove_stream(uint32_t stream);
 

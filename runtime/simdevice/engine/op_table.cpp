@@ -8,9 +8,10 @@ namespace {
 constexpr size_t kSpareOps = 4096;
 }
 
-uint32_t OpTable::add_stream(uint32_t client, uint32_t context, StreamKind kind, int32_t priority) {
+uint32_t OpTable::add_stream(uint32_t client, uint32_t context, StreamKind kind, int32_t priority,
+                             const SmMask& sms) {
   const uint32_t id = next_stream_++;
-  streams_[id] = Stream{client, context, kind, priority};
+  streams_[id] = Stream{client, context, kind, priority, sms};
   Context& owner = contexts_[context_key(client, context)];
   if (kind == StreamKind::kBlocking) owner.blocking.push_back(id);
   if (kind == StreamKind::kLegacy) owner.legacy = id;

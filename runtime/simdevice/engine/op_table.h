@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/simdevice/engine/sm_mask.h"
+
 namespace gacer::simdevice {
 
 using OpId = uint64_t;  // 0: none; increasing in order of submission
@@ -55,7 +57,8 @@ struct Op {
 
 class OpTable {
  public:
-  uint32_t add_stream(uint32_t client, uint32_t context, StreamKind kind, int32_t priority);
+  uint32_t add_stream(uint32_t client, uint32_t context, StreamKind kind, int32_t priority,
+                      const SmMask& sms = {});
   void remove_stream(uint32_t stream);
 
   // nullptr for an unknown stream or operation.
@@ -64,6 +67,7 @@ class OpTable {
     uint32_t context = 0;
     StreamKind kind = StreamKind::kBlocking;
     int32_t priority = 0;
+    SmMask sms;            // where its kernels may run
     OpId tail = 0;         // last pending operation
     bool removed = false;  // kept until its tail has ended
   };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/simdevice/engine/kernel_cost.h"
+#include "runtime/simdevice/engine/sm_mask.h"
 
 namespace gacer::simdevice {
 
@@ -20,6 +21,7 @@ struct KernelRun {
   int32_t priority = 0;  // lower number first
   uint64_t arrival = 0;  // order among equals
   KernelCost cost;
+  SmMask sms;
   uint64_t blocks_pending = 0;
   uint64_t blocks_running = 0;
   uint64_t first_block_ns = kNever;

@@ -90,6 +90,7 @@ void SmArray::place_run(KernelRun& run, uint64_t now_ns) {
 void SmArray::find_room(const KernelRun& run) {
   candidates_.clear();
   const auto offer = [&](uint32_t i) {
+    if (!run.sms.allows(i)) return;
     const uint32_t room = sms_[i].room_for(spec_, run.cost);
     if (room > 0) candidates_.push_back({i, room, sms_[i].usage().threads, 0});
   };

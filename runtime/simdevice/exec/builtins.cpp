@@ -159,11 +159,28 @@ bool assert_handler(Warp& warp, const Insn& in, uint32_t mask) {
                         std::to_string(argument(warp, site.arguments[2], lane)));
 }
 
+// cudaGraphSetConditional(handle, value): the driver's handles are addresses of the value
+// (../driver/conditional.h).
+bool set_conditional_handler(Warp& warp, const Insn& in, uint32_t mask) {
+  const CallSite& site = warp.frame().code->sites[in.list.first];
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
+    const auto value = static_cast<uint32_t>(argument(warp, site.arguments[1], lane));
+    uint8_t bytes[sizeof value];
+    std::memcpy(bytes, &value, sizeof value);
+    if (!write_bytes(warp, in, MemSpace::kGeneric, lane, argument(warp, site.arguments[0], lane),
+                     bytes, sizeof bytes))
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Handler find_builtin(const std::string& name, size_t argument_count) {
   if (name == "vprintf" && argument_count == 2) return printf_handler;
   if (name == "__assertfail" && argument_count == 5) return assert_handler;
+  if (name == "cudaGraphSetConditional" && argument_count == 2) return set_conditional_handler;
   return nullptr;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that the device's runtime system provides: vprintf and __assertfail.
+// Functions that the device's runtime system provides: vprintf, __assertfail and
+// cudaGraphSetConditional.
 #pragma once
 
 #include <string>

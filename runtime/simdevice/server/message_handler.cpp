@@ -264,12 +264,15 @@ std::string MessageHandler::stream_create(Client& client, std::span<const uint8_
   if (message.stream == 0 || message.stream >= kSimStreams || message.blocking > 2)
     return "stream id or kind out of range";
   if (client.streams.contains(message.stream)) return "stream id is in use";
+  SmMask sms;
+  for (uint32_t i = 0; i < device_.spec.sm_count; ++i)
+    if ((message.sm_mask[i / 64] >> (i % 64) & 1) != 0) sms.add(i);
   const int32_t priority = std::clamp(message.priority, -5, 0);
   const DeviceMemory* memory = client.memory.device_of(message.context);
   const uint32_t device = memory == nullptr ? 0 : memory->index();
   Engine& engine = engines_[device];
   const uint32_t stream = engine.add_stream(client.engine_clients[device], message.context,
-                                            kKinds[message.blocking], priority);
+                                            kKinds[message.blocking], priority, sms);
   client.streams[message.stream] = {&engine, stream, message.context, priority, 0};
   return {};
 }
