@@ -35,6 +35,10 @@ void BlockCounters::add(const BlockCounters& o) {
   unique_bytes_written += o.unique_bytes_written;
   longest_warp_instructions = std::max(longest_warp_instructions, o.longest_warp_instructions);
   longest_warp_global_loads = std::max(longest_warp_global_loads, o.longest_warp_global_loads);
+  longest_warp_sleep_ns = std::max(longest_warp_sleep_ns, o.longest_warp_sleep_ns);
+  warps += o.warps;
+  for (size_t i = 0; i < kLatencyCount; ++i) chain[i] += o.chain[i];
+  for (size_t i = 0; i < kReuseBuckets; ++i) reuse[i].add(o.reuse[i]);
 }
 
 }  // namespace gacer::simdevice

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/simdevice/exec/cluster.h"
 #include "runtime/simdevice/exec/warp.h"
 
 namespace gacer::simdevice {
@@ -10,8 +11,11 @@ namespace gacer::simdevice {
 BlockRun::BlockRun() = default;
 BlockRun::~BlockRun() = default;
 
-void BlockRun::prepare(const LaunchContext& launch, uint64_t block_linear) {
+void BlockRun::start(const LaunchContext& launch, uint64_t block_linear, ClusterRun& cluster,
+                     uint32_t rank) {
   launch_ = &launch;
+  cluster_ = &cluster;
+  rank_ = rank;
   const auto& grid = launch.shape.grid;
   coords_ = {static_cast<uint32_t>(block_linear % grid[0]),
              static_cast<uint32_t>(block_linear / grid[0] % grid[1]),
@@ -19,48 +23,50 @@ void BlockRun::prepare(const LaunchContext& launch, uint64_t block_linear) {
   shared_bytes_ = uint64_t{launch.info->static_smem_bytes} + launch.shape.dynamic_smem_bytes;
   shared_.assign(shared_bytes_, 0);
   barriers_ = {};
-  traffic_.reset();
+  traffic_.reset((launch.shape.threads_per_block() + kLanes - 1) / kLanes);
   region_hint_ = nullptr;
   tallies_.assign(launch.code->counter_count, Tally{});
-  issued_ = 0;
+  issued_ = slept_ns_ = 0;
   budget_ = launch.budget == 0 ? ~uint64_t{0} : launch.budget;
   fault_ = {};
-  live_threads_ = launch.shape.threads_per_block();
-  warp_count_ = (live_threads_ + kLanes - 1) / kLanes;
+  start_warps();
+}
+
+void BlockRun::start_warps() {
+  live_threads_ = launch_->shape.threads_per_block();
+  running_warps_ = warp_count_ = (live_threads_ + kLanes - 1) / kLanes;
   while (warps_.size() < warp_count_) warps_.push_back(std::make_unique<Warp>());
+  ended_.assign(warp_count_, false);
   for (uint32_t w = 0; w < warp_count_; ++w)
-    warps_[w]->start(*this, *launch.kernel, w * kLanes,
+    warps_[w]->start(*this, *launch_->kernel, w * kLanes,
                      std::min<uint32_t>(kLanes, live_threads_ - w * kLanes));
 }
 
-Fault BlockRun::run(const LaunchContext& launch, uint64_t block_linear, BlockCounters& counters) {
-  prepare(launch, block_linear);
-  run_warps();
-  collect(counters);
-  return fault_;
+BlockRun::Progress BlockRun::round() {
+  bool ran = false, waits = false;
+  for (uint32_t w = 0; w < warp_count_ && !failed(); ++w) {
+    if (ended_[w]) continue;
+    const uint64_t before = warps_[w]->issued();
+    traffic_.set_warp(w);
+    const WarpStatus status = warps_[w]->run();
+    waits |= status == WarpStatus::kSpinning;
+    ran |= status == WarpStatus::kYielded || status == WarpStatus::kDone ||
+           (status == WarpStatus::kBlocked && warps_[w]->issued() != before);
+    if (status != WarpStatus::kDone) continue;
+    ended_[w] = true;
+    --running_warps_;
+  }
+  if (failed() || running_warps_ == 0) return Progress::kEnded;
+  // A barrier completed by the last warp of the round releases earlier ones: they have ready nodes
+  // now.
+  if (ran || (!waits && any_ready())) return Progress::kRan;
+  return waits ? Progress::kWaits : Progress::kBlocked;
 }
 
-void BlockRun::run_warps() {
-  std::vector<bool> done(warp_count_, false);
-  uint32_t remaining = warp_count_;
-  while (remaining > 0 && !failed()) {
-    bool progress = false;
-    for (uint32_t w = 0; w < warp_count_ && !failed(); ++w) {
-      if (done[w]) continue;
-      const WarpStatus status = warps_[w]->run();
-      progress |= status != WarpStatus::kBlocked;
-      if (status == WarpStatus::kDone) {
-        done[w] = true;
-        --remaining;
-      }
-    }
-    // A barrier completed by the last warp of the round releases earlier ones: they have ready
-    // nodes now.
-    for (uint32_t w = 0; w < warp_count_ && !progress; ++w)
-      progress = !done[w] && warps_[w]->has_ready();
-    if (!progress && !failed())
-      fail(FaultKind::kTimeout, where(0) + ": all warps wait at barriers that nobody completes");
-  }
+bool BlockRun::any_ready() const {
+  for (uint32_t w = 0; w < warp_count_; ++w)
+    if (!ended_[w] && warps_[w]->has_ready()) return true;
+  return false;
 }
 
 bool BlockRun::fail(FaultKind kind, const std::string& message) {
@@ -84,8 +90,12 @@ bool BlockRun::complete(uint32_t index) {
   barrier.released_votes = barrier.votes;
   barrier.released_lanes = barrier.arrived;
   barrier.arrived = barrier.votes = 0;
-  for (uint32_t w = 0; w < warp_count_; ++w) warps_[w]->release_barrier(index);
+  release_warps(index);
   return true;
+}
+
+void BlockRun::release_warps(uint32_t barrier) {
+  for (uint32_t w = 0; w < warp_count_; ++w) warps_[w]->release_barrier(barrier);
 }
 
 bool BlockRun::arrive(const Arrival& arrival) {
@@ -100,6 +110,7 @@ void BlockRun::threads_ended(uint32_t lanes) {
   live_threads_ -= lanes;
   for (uint32_t i = 0; i < barriers_.size(); ++i)
     if (barriers_[i].arrived != 0 && barriers_[i].expected == 0) complete(i);
+  cluster_->threads_ended();
 }
 
 void BlockRun::add_pipes(const PipeCounts& pipes, uint64_t runs, BlockCounters& counters) const {
@@ -107,7 +118,6 @@ void BlockRun::add_pipes(const PipeCounts& pipes, uint64_t runs, BlockCounters& 
   counters.fp64_warp += pipes.fp64 * runs;
   counters.int_warp += pipes.integer * runs;
   counters.sfu_warp += pipes.sfu * runs;
-  counters.tensor_warp += pipes.tensor * runs;
   counters.memory_warp += pipes.memory * runs;
   counters.shared_warp += pipes.shared * runs;
   counters.barrier_warp += pipes.barrier * runs;
@@ -115,6 +125,7 @@ void BlockRun::add_pipes(const PipeCounts& pipes, uint64_t runs, BlockCounters& 
 }
 
 void BlockRun::collect(BlockCounters& counters) const {
+  uint64_t tensor_eighths = 0;
   for (const FunctionCode& fn : launch_->code->functions) {
     for (size_t i = 0; i < fn.blocks.size(); ++i) {
       const Tally& tally = tallies_[fn.first_counter + i];
@@ -122,8 +133,14 @@ void BlockRun::collect(BlockCounters& counters) const {
       counters.warp_instructions += tally.runs * fn.blocks[i].issued;
       counters.thread_instructions += tally.lanes * fn.blocks[i].issued;
       add_pipes(fn.blocks[i].pipes, tally.runs, counters);
+      tensor_eighths += fn.blocks[i].pipes.tensor * tally.runs;
+      for (size_t k = 0; k < kLatencyCount; ++k)
+        counters.chain[k] += fn.blocks[i].chain[k] * tally.runs;
     }
   }
+  counters.tensor_warp += (tensor_eighths + 7) / 8;
+  counters.warps += warp_count_;
+  traffic_.add_reuse(counters.reuse);
   counters.global_sectors_read += traffic_.sectors_read();
   counters.global_sectors_written += traffic_.sectors_written();
   counters.unique_bytes_read += traffic_.unique_bytes_read();

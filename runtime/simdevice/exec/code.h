@@ -8,12 +8,14 @@
 // allocate_registers() turns it into the offset.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "runtime/simdevice/exec/lanes/lane_memory.h"
 #include "runtime/simdevice/exec/lanes/lane_ops.h"
+#include "runtime/simdevice/exec/program.h"
 
 namespace gacer::simdevice {
 
@@ -51,6 +53,11 @@ struct RefList {
   uint16_t uses = 0;
 };
 
+// Operations by class on the longest way through a basic block, each after the one before, in units
+// of 1 / kChainUnit.
+using ChainCounts = std::array<uint32_t, kLatencyCount>;
+inline constexpr uint32_t kChainUnit = 16;
+
 struct Insn {
   union {
     LaneFn lane;
@@ -67,6 +74,8 @@ struct Insn {
   bool wide_address = true;  // memory: the address register has 64 bits
   MemSpace space = MemSpace::kGlobal;
   uint8_t mode = 0;  // handler's own: shuffle mode, atomic operation, ...
+  Latency latency = Latency::kAlu;  // of its result
+  bool free_order = false;          // a load that need not wait for earlier stores
   RefList list;
   int64_t imm = 0;  // address offset or other literal
   const MemoryOps* memory = nullptr;
@@ -97,6 +106,7 @@ struct CallSite {
   std::vector<ParamSlot> returns;
 };
 
+// `tensor` counts eighths of an mma.m16n8k16 of halves (matrix_forms.h); the rest are instructions.
 struct PipeCounts {
   uint32_t fp32 = 0, fp64 = 0, integer = 0, sfu = 0, tensor = 0, memory = 0, shared = 0,
            barrier = 0, atomics = 0;
@@ -120,9 +130,21 @@ struct BasicBlock {
   uint32_t issued = 0;         // instructions incl. the terminator
   uint32_t line = 0;
   PipeCounts pipes;
+  ChainCounts chain{};  // find_chains()
+  uint32_t clocks = 0;  // the chain at nominal latencies
 };
 
-enum class BarrierMode : uint8_t { kSync, kArrive, kRedAnd, kRedOr, kRedPopc };
+enum class BarrierMode : uint8_t {
+  kSync,
+  kArrive,
+  kRedAnd,
+  kRedOr,
+  kRedPopc,
+  kClusterArrive,
+  kClusterWait
+};
+// Number under which warps wait for the cluster; the block's own barriers are 0 to 15.
+inline constexpr uint32_t kClusterBarrier = 16;
 
 struct FunctionCode {
   std::string name;

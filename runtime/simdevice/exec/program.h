@@ -21,6 +21,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -79,6 +80,9 @@ struct KernelInfo {
   uint32_t local_bytes = 0;            // per thread
   uint32_t max_threads_per_block = 0;  // .maxntid/.reqntid product, else 1024 limited by registers
   bool uses_grid_barrier = false;      // cooperative groups grid sync was seen
+  bool uses_heap = false;              // malloc or free may be called
+  // .reqnctapercluster; 0: not given.
+  std::array<uint32_t, 3> cluster{0, 0, 0};
 };
 
 struct GlobalInfo {
@@ -86,6 +90,7 @@ struct GlobalInfo {
   uint64_t bytes = 0;
   uint64_t align = 0;
   bool is_const = false;
+  bool is_managed = false;       // .attribute(.managed): its bytes are also the host's
   uint64_t address = 0;          // given by the loader, see Program::bind_globals
   std::vector<uint8_t> initial;  // empty: zero
   // Addresses of other globals stored in `initial` (".global .u64 p = generic(x)"): offset ->
@@ -97,9 +102,42 @@ struct LaunchShape {
   std::array<uint32_t, 3> grid{1, 1, 1};
   std::array<uint32_t, 3> block{1, 1, 1};
   uint32_t dynamic_smem_bytes = 0;
+  std::array<uint32_t, 3> cluster{1, 1, 1};  // divides the grid in each dimension
+  uint64_t blocks_per_cluster() const { return uint64_t{cluster[0]} * cluster[1] * cluster[2]; }
   uint64_t block_count() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
   uint32_t threads_per_block() const { return block[0] * block[1] * block[2]; }
 };
+
+// Classes of operations by how long their result takes. How many clocks that is depends on the
+// device and is not known here.
+enum class Latency : uint8_t {
+  kNone,    // renamings that no machine instruction stands for
+  kAlu,     // fp32, int, predicates
+  kFp64,
+  kSfu,
+  kShared,  // loads from shared memory, shuffles
+  kGlobal,  // loads from global memory
+  kAtomic,  // with a result
+  kTensor,
+  kCount
+};
+inline constexpr size_t kLatencyCount = static_cast<size_t>(Latency::kCount);
+
+// Sectors that a block touched again, by how much its warps had touched since: `distance` is the
+// sum over `sectors` of that distance in 32-byte sectors, taken from the touching warps' own
+// progress and multiplied by the number of warps, as if all went on side by side.
+struct ReuseBucket {
+  uint64_t read_sectors = 0;
+  uint64_t written_sectors = 0;
+  uint64_t distance = 0;
+
+  void add(const ReuseBucket& other) {
+    read_sectors += other.read_sectors;
+    written_sectors += other.written_sectors;
+    distance += other.distance;
+  }
+};
+inline constexpr size_t kReuseBuckets = 24;  // distances up to 2^n KiB
 
 // What executed blocks did; the timing model's only input. Adds up.
 struct BlockCounters {
@@ -109,7 +147,7 @@ struct BlockCounters {
   uint64_t fp64_warp = 0;
   uint64_t int_warp = 0;
   uint64_t sfu_warp = 0;     // div, sqrt, ex2, lg2, sin, cos, rcp
-  uint64_t tensor_warp = 0;  // mma
+  uint64_t tensor_warp = 0;  // in units of an mma.m16n8k16 of halves
   uint64_t memory_warp = 0;  // ld/st/atom to any space
   uint64_t shared_warp = 0;
   uint64_t barrier_warp = 0;
@@ -123,6 +161,12 @@ struct BlockCounters {
   // Length of the longest warp of the block in issued instructions: the block cannot be shorter.
   uint64_t longest_warp_instructions = 0;
   uint64_t longest_warp_global_loads = 0;  // dependent-latency estimate
+  // Operations by class that follow one another in a warp, summed over all warps, in sixteenths.
+  // All zero: not known, e.g. counters made by hand.
+  std::array<uint64_t, kLatencyCount> chain{};
+  uint64_t warps = 0;
+  std::array<ReuseBucket, kReuseBuckets> reuse{};
+  uint64_t longest_warp_sleep_ns = 0;  // nanosleep, and waits for a time in loops on a clock
 
   void add(const BlockCounters& other);  // sums; the longest_* fields take the maximum
 };
@@ -148,6 +192,43 @@ struct LaunchClock {
   uint64_t clock_cycles = 0;
 };
 
+class DeviceHeap;
+
+// What a launch is, beyond its kernel.
+struct GridLaunch {
+  uint32_t kernel = 0;
+  LaunchShape shape;
+  const uint8_t* params = nullptr;  // param_bytes bytes
+  const AddressSpace* memory = nullptr;
+  LaunchClock clock;
+  // Warp instructions of one block, or of all blocks that wait for others, after which the launch
+  // counts as hung (kTimeout); 0: no bound.
+  uint64_t budget_warp_instructions = 0;
+  // That many blocks make progress although some of them wait for others.
+  uint64_t resident_blocks = 1;
+  bool cooperative = false;  // the kernel may synchronise the whole grid
+  uint32_t sm_count = 1;
+  uint64_t grid_id = 0;
+  DeviceHeap* heap = nullptr;  // of malloc and free; nullptr: every malloc fails
+  // Takes what printf prints; called from all threads that run blocks. Empty: stderr.
+  std::function<void(std::string_view)> print;
+  std::vector<uint64_t> sample;  // only these blocks (and those of their clusters); empty: all
+};
+
+// The blocks of one launch, run by as many threads as call work(). A block that waits for another
+// one is put aside and goes on later; the order of blocks is that of their numbers.
+class GridRun {
+ public:
+  virtual ~GridRun() = default;
+  // Returns when this thread has nothing left to do, or when `stop` said so once (asked between
+  // blocks; may be empty). The launch is over when all threads have returned.
+  virtual void work(const std::function<bool()>& stop) = 0;
+  // After that: the first fault by block number, what the blocks did, and how many ran to an end.
+  virtual const Fault& fault() const = 0;
+  virtual const BlockCounters& counters() const = 0;
+  virtual uint64_t blocks_run() const = 0;
+};
+
 class Program {
  public:
   // Parses and pre-decodes. Errors name line and instruction ("line 12: tex.2d: not supported
@@ -157,19 +238,27 @@ class Program {
 
   virtual const std::vector<KernelInfo>& kernels() const = 0;
   virtual const std::vector<GlobalInfo>& globals() const = 0;
+  // Lowers the estimates of registers that are above `most` (at least 16); before any run_block.
+  virtual void limit_registers(uint32_t most) = 0;
+  // Of an image without PTX: run_block() computes nothing and counts nothing.
+  virtual bool is_machine_code() const { return false; }
 
   // Gives every global its device address (same order and length as globals()); before any
   // run_block. The loader copies initial bytes and patches relocations itself, with
   // globals()[i].address.
   virtual void bind_globals(const std::vector<uint64_t>& addresses) = 0;
 
-  // Runs block `block_linear` (x fastest) of kernels()[kernel]. `params` holds param_bytes bytes.
+  // Runs block `block_linear` (x fastest) of kernels()[kernel], by itself: no other block goes on
+  // while it waits. `params` holds param_bytes bytes.
   // Adds to `counters`. `budget_warp_instructions` bounds a runaway block (Fault kTimeout); 0: no
   // bound.
   virtual Fault run_block(uint32_t kernel, const LaunchShape& shape, uint64_t block_linear,
                           const uint8_t* params, const AddressSpace& memory,
                           const LaunchClock& clock, uint64_t budget_warp_instructions,
                           BlockCounters& counters) const = 0;
+
+  // All blocks of a launch, see GridRun. What `launch` points to must outlive the result.
+  virtual std::unique_ptr<GridRun> start_grid(const GridLaunch& launch) const = 0;
 };
 
 }  // namespace gacer::simdevice

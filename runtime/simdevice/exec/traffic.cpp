@@ -17,9 +17,18 @@ uint64_t sector_count(uint32_t sectors) {
   return 0x4332322132212110ULL >> (4 * (sectors & 15)) & 15;
 }
 
+constexpr uint64_t kSectorBytes = 32;
+
+void count_again(ReuseBucket& bucket, uint64_t sectors, bool is_write) {
+  (is_write ? bucket.written_sectors : bucket.read_sectors) += sectors;
+}
+
 }  // namespace
 
-void TrafficMeter::reset() {
+void TrafficMeter::reset(uint32_t warps) {
+  progress_.assign(warps, 0);
+  warp_ = 0;
+  reuse_ = {};
   if (++epoch_ == 0) {
     std::fill(lines_.begin(), lines_.end(), Line{});
     epoch_ = 1;
@@ -57,16 +66,39 @@ void TrafficMeter::thin_out() {
   }
 }
 
+// Warps progress alike, whatever the order in which they are run here.
+void TrafficMeter::count_reuse(const Line& slot, uint8_t sectors, uint32_t now, bool is_write) {
+  const uint64_t again =
+      sector_count(static_cast<uint32_t>(sectors & (slot.seen[0] | slot.seen[1])));
+  if (again == 0) return;
+  const uint64_t apart = now > slot.last ? now - slot.last : slot.last - now;
+  const uint64_t distance = apart * progress_.size();
+  const uint64_t kib = distance * kSectorBytes >> 10;
+  const size_t bucket = std::min<size_t>(std::bit_width(kib), kReuseBuckets - 1);
+  count_again(reuse_[bucket], again << thinning_, is_write);
+  reuse_[bucket].distance += distance * (again << thinning_);
+}
+
+void TrafficMeter::add_reuse(std::array<ReuseBucket, kReuseBuckets>& sum) const {
+  for (size_t i = 0; i < kReuseBuckets; ++i) sum[i].add(reuse_[i]);
+}
+
 void TrafficMeter::touch(uint64_t line, uint8_t sectors, bool is_write) {
   const int w = is_write;
-  if (line == last_line_ && (sectors & ~last_seen_[w]) == 0) return;
+  const uint32_t now = progress_[warp_] += static_cast<uint32_t>(sector_count(sectors));
+  if (line == last_line_ && (sectors & ~last_seen_[w]) == 0) {
+    count_again(reuse_[0], sector_count(sectors) << thinning_, is_write);
+    return;
+  }
   const uint64_t hash = hash_of(line);
   if ((hash & ((uint64_t{1} << thinning_) - 1)) != 0) return;
   Line* slot = slot_of(line, hash);
   if (slot->key == 0) {
-    *slot = {line + 1, epoch_, {0, 0}};
+    *slot = {line + 1, epoch_, {0, 0}, now};
     ++used_;
   }
+  count_reuse(*slot, sectors, now, is_write);
+  slot->last = now;
   kept_[w] += sector_count(static_cast<uint32_t>(sectors & ~slot->seen[w]));
   slot->seen[w] |= sectors;
   last_line_ = line;

@@ -143,6 +143,7 @@ bool FunctionLowering::memory_operands(const Instruction& in, const Operand& dat
   insn.wide_address = at->wide;
   insn.imm = at->offset;
   insn.space = space;
+  insn.free_order = in.has("nc");
   PipeCounts& pipes = block().pipes;
   ++pipes.memory;
   pipes.shared += space == MemSpace::kShared;
@@ -200,6 +201,7 @@ bool FunctionLowering::lower_atomic(const Instruction& in) {
   ++pipes.memory;
   pipes.shared += insn.space == MemSpace::kShared;
   ++pipes.atomics;
+  if (dst.used()) insn.latency = Latency::kAtomic;
   return true;
 }
 

@@ -39,6 +39,7 @@ bool FunctionLowering::lower_shuffle(const Instruction& in) {
   insn.dst = dst, insn.dst2 = dst2, insn.a = a, insn.b = b, insn.c = c, insn.e = members;
   insn.mode = static_cast<uint8_t>(mode);
   count_pipe(Pipe::kInt);
+  insn.latency = Latency::kShared;
   end_block(Terminator::kFall);
   return true;
 }

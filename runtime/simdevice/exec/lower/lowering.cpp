@@ -45,6 +45,7 @@ Status FunctionLowering::run() {
   out_.local_bytes = static_cast<uint32_t>(align_up(frame_memory_, 16));
   out_.defined = true;
   find_rejoin_points(out_);
+  find_chains(out_);
   if (!allocate_registers(out_) || module_.pool.full())
     return Error{0, "line " + std::to_string(source_.line.number) + ": " + source_.name +
                         ": too many registers or constants"};
@@ -400,6 +401,10 @@ void FunctionLowering::count_pipe(Pipe pipe) {
      : pipe == Pipe::kFp32 ? pipes.fp32
      : pipe == Pipe::kFp64 ? pipes.fp64
                            : pipes.sfu);
+  if (out_.insns.empty()) return;
+  out_.insns.back().latency = pipe == Pipe::kFp64  ? Latency::kFp64
+                              : pipe == Pipe::kSfu ? Latency::kSfu
+                                                   : Latency::kAlu;
 }
 
 bool FunctionLowering::emit_lane(const Instruction& in, const std::string& name, Ref dst,
@@ -419,6 +424,7 @@ bool FunctionLowering::emit_lane(const Instruction& in, const std::string& name,
     *slots[i++] = ref;
   }
   count_pipe(op->pipe);
+  if (name.compare(0, 4, "mov.") == 0) insn.latency = Latency::kNone;
   return true;
 }
 

@@ -16,6 +16,9 @@
 
 namespace gacer::simdevice {
 
+struct MatrixSpec;
+struct MatrixTile;
+
 struct KernelNeeds {
   uint64_t shared_bytes = 0;  // static
   uint64_t special_used = 0;
@@ -162,6 +165,15 @@ class FunctionLowering {
   bool lower_cp_async(const Instruction& in);
   bool lower_matrix_load(const Instruction& in);
   bool lower_mma(const Instruction& in);
+  bool lower_wmma(const Instruction& in);
+  bool lower_wmma_product(const Instruction& in);
+  bool lower_wmma_move(const Instruction& in);
+  bool lower_move_matrix(const Instruction& in);
+  bool emit_product(const Instruction& in, const MatrixSpec& spec);
+  bool emit_tile_move(const Instruction& in, const MatrixTile& tile, bool by_column,
+                      std::optional<bool> is_shared, bool is_store, uint32_t bits);
+  bool fragment_registers(const Instruction& in, const Operand& operand, uint32_t count,
+                          uint32_t bits, bool is_write, bool is_float);
   bool lower_branch(const Instruction& in);
   bool lower_switch(const Instruction& in);
   void begin_guarded(uint32_t& around);
@@ -197,6 +209,9 @@ class FunctionLowering {
 
 // Immediate post-dominators: BasicBlock::rejoin.
 void find_rejoin_points(FunctionCode& fn);
+// BasicBlock::chain and clocks, from which results an instruction waits for. Before registers are
+// allocated.
+void find_chains(FunctionCode& fn);
 // Virtual registers to frame offsets; live_regs; cleared.
 bool allocate_registers(FunctionCode& fn);
 
