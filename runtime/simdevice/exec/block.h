@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One running block: its warps, shared memory, barriers, counters and first fault.
 // Warps run round-robin; a warp goes on until it ends, waits at a barrier or its time slice is
-// over.
+// over. A block is run in rounds, so that it can be put aside between two of them.
 #pragma once
 
 #include <array>
@@ -17,11 +17,19 @@
 namespace gacer::simdevice {
 
 class Warp;
+class ClusterRun;
 
 // Kernel parameters have generic addresses too; they share the shared window, above any shared
 // memory.
 inline constexpr uint64_t kParamWindow = kSharedWindow + 0x8000'0000ULL;
 inline constexpr uint64_t kWindowBytes = 0x1'0000'0000ULL;
+// Where cooperative groups keep the barrier of a cooperative launch: %envreg1 and %envreg2 hold the
+// address; the barrier is the second word (seen in nvcc's output).
+inline constexpr uint64_t kGridWindow = 0x0000'0003'0000'0000ULL;
+inline constexpr uint32_t kGridWorkspaceBytes = 256;
+// Shared memory of the block with rank r of the cluster: (r + 1) * kClusterStride above one's own.
+inline constexpr uint32_t kClusterStride = 1u << 24;
+inline constexpr uint32_t kMostClusterBlocks = 16;
 
 // What is the same for all blocks of a launch.
 struct LaunchContext {
@@ -34,6 +42,11 @@ struct LaunchContext {
   const AddressSpace* memory = nullptr;
   LaunchClock clock;
   uint64_t budget = 0;
+  uint32_t sm_count = 1;
+  uint64_t grid_id = 0;
+  uint8_t* workspace = nullptr;  // kGridWorkspaceBytes of a cooperative launch, at kGridWindow
+  DeviceHeap* heap = nullptr;
+  std::function<void(std::string_view)> print;
 };
 
 class BlockRun {
@@ -43,7 +56,15 @@ class BlockRun {
   BlockRun(const BlockRun&) = delete;
   BlockRun& operator=(const BlockRun&) = delete;
 
-  Fault run(const LaunchContext& launch, uint64_t block_linear, BlockCounters& counters);
+  // Ready to run; `launch` and `cluster` must outlive the run.
+  void start(const LaunchContext& launch, uint64_t block_linear, ClusterRun& cluster,
+             uint32_t rank);
+  // kWaits: all warps look again and again at memory that does not change; kBlocked: all wait at
+  // barriers.
+  enum class Progress : uint8_t { kEnded, kRan, kWaits, kBlocked };
+  // Lets each warp run for a time slice. After kEnded: done, or failed().
+  Progress round();
+  void collect(BlockCounters& counters) const;
 
   const LaunchContext& launch() const { return *launch_; }
   const std::array<uint32_t, 3>& coords() const { return coords_; }
@@ -52,6 +73,13 @@ class BlockRun {
   TrafficMeter& traffic() { return traffic_; }
   const MemoryRegion*& region_hint() { return region_hint_; }
   uint64_t issued_so_far() const { return issued_; }
+  ClusterRun& cluster() const { return *cluster_; }
+  uint32_t rank() const { return rank_; }
+  uint32_t live_threads() const { return live_threads_; }
+  const Fault& fault() const { return fault_; }
+  // Model time that warps of the block have slept: clocks show it.
+  uint64_t slept_ns() const { return slept_ns_; }
+  void sleep(uint64_t ns) { slept_ns_ += ns; }
 
   // Counts one execution of a basic block. False: the budget is spent.
   bool count(const FunctionCode& fn, uint32_t block, uint32_t mask) {
@@ -80,6 +108,7 @@ class BlockRun {
   // Result of the barrier's last completion.
   uint32_t barrier_votes(uint32_t barrier) const { return barriers_[barrier].released_votes; }
   uint32_t barrier_lanes(uint32_t barrier) const { return barriers_[barrier].released_lanes; }
+  void release_warps(uint32_t barrier);
 
  private:
   struct Tally {
@@ -90,10 +119,9 @@ class BlockRun {
     uint32_t released_votes = 0, released_lanes = 0;
   };
 
-  void prepare(const LaunchContext& launch, uint64_t block_linear);
-  void run_warps();
+  void start_warps();
+  bool any_ready() const;
   bool complete(uint32_t index);
-  void collect(BlockCounters& counters) const;
   void add_pipes(const PipeCounts& pipes, uint64_t runs, BlockCounters& counters) const;
 
   const LaunchContext* launch_ = nullptr;
@@ -103,7 +131,12 @@ class BlockRun {
   std::array<Barrier, 16> barriers_{};
   uint32_t live_threads_ = 0;
   std::vector<std::unique_ptr<Warp>> warps_;
+  std::vector<bool> ended_;
   uint32_t warp_count_ = 0;
+  uint32_t running_warps_ = 0;
+  ClusterRun* cluster_ = nullptr;
+  uint32_t rank_ = 0;
+  uint64_t slept_ns_ = 0;
   TrafficMeter traffic_;
   const MemoryRegion* region_hint_ = nullptr;
   std::vector<Tally> tallies_;

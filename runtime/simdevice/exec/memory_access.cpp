@@ -4,6 +4,9 @@
 #include <bit>
 #include <cstring>
 
+#include "runtime/simdevice/exec/cluster.h"
+#include "runtime/simdevice/exec/device_heap.h"
+
 namespace gacer::simdevice {
 namespace {
 
@@ -73,6 +76,24 @@ void count_traffic(Warp& warp, const LaneAddresses& addresses, uint32_t mask, ui
   } else {
     traffic.add_lanes(addresses.at, mask, is_write);
   }
+}
+
+// What a launch has beside its allocations: the workspace of cooperative groups, the heap.
+uint8_t* launch_memory(BlockRun& block, uint64_t address, uint64_t bytes) {
+  const LaunchContext& launch = block.launch();
+  const uint64_t offset = address - kGridWindow;
+  if (launch.workspace != nullptr && inside(offset, offset, bytes, kGridWorkspaceBytes))
+    return launch.workspace + offset;
+  return launch.heap == nullptr ? nullptr : launch.heap->find(address, bytes);
+}
+
+// Whose shared memory an address is in; it becomes the address within it.
+BlockRun* shared_owner(BlockRun& block, uint64_t& address) {
+  if (address < kClusterStride) return &block;
+  const uint64_t rank = address / kClusterStride - 1;
+  address %= kClusterStride;
+  return rank < block.cluster().size() ? &block.cluster().block(static_cast<uint32_t>(rank))
+                                       : nullptr;
 }
 
 bool check_alignment(Warp& warp, const Insn& in, const LaneAddresses& addresses, uint32_t mask,
@@ -212,10 +233,12 @@ uint8_t* resolve(Warp& warp, const Insn& in, MemSpace space, uint32_t lane, uint
   if (space == MemSpace::kGlobal) {
     const MemoryRegion* region = block.launch().memory->find(address, bytes, block.region_hint());
     if (region != nullptr) return region->host + (address - region->base);
+    if (uint8_t* own = launch_memory(block, address, bytes); own != nullptr) return own;
     illegal(warp, in, lane, address, bytes, "every allocation");
   } else if (space == MemSpace::kShared) {
-    if (inside(address, address, bytes, block.shared_bytes()))
-      return block.shared().data() + address;
+    BlockRun* owner = shared_owner(block, address);
+    if (owner != nullptr && inside(address, address, bytes, owner->shared_bytes()))
+      return owner->shared().data() + address;
     illegal(warp, in, lane, address, bytes, "the block's shared memory");
   } else if (space == MemSpace::kParam) {
     if (inside(address, address, bytes, block.launch().info->param_bytes))

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "runtime/ptx/parser.h"
-#include "runtime/simdevice/exec/block.h"
+#include "runtime/simdevice/exec/grid.h"
 #include "runtime/simdevice/exec/lower/lowering.h"
 #include "runtime/simdevice/exec/specials.h"
 #include "runtime/simdevice/exec/warp.h"
@@ -23,9 +23,14 @@ class CompiledProgram final : public Program {
   const std::vector<KernelInfo>& kernels() const override { return kernels_; }
   const std::vector<GlobalInfo>& globals() const override { return symbols_.globals; }
   void bind_globals(const std::vector<uint64_t>& addresses) override;
+  void limit_registers(uint32_t most) override {
+    for (KernelInfo& kernel : kernels_)
+      kernel.regs_per_thread = std::min(kernel.regs_per_thread, std::max(most, 16U));
+  }
   Fault run_block(uint32_t kernel, const LaunchShape& shape, uint64_t block_linear,
                   const uint8_t* params, const AddressSpace& memory, const LaunchClock& clock,
                   uint64_t budget_warp_instructions, BlockCounters& counters) const override;
+  std::unique_ptr<GridRun> start_grid(const GridLaunch& launch) const override;
 
  private:
   Status lower(const ptx::Function& source, FunctionCode& code, KernelNeeds& needs);
@@ -58,6 +63,37 @@ uint32_t thread_limit(const ptx::Function& f) {
   return static_cast<uint32_t>(product);
 }
 
+uint32_t directive_value(const ptx::Function& f, std::string_view name) {
+  const ptx::Directive* d = f.directive(name);
+  uint32_t value = 0;
+  if (d != nullptr && !d->arguments.empty())
+    std::from_chars(d->arguments[0].data(), d->arguments[0].data() + d->arguments[0].size(), value);
+  return value;
+}
+
+// What .maxnreg, and .minnctapersm blocks of `threads` threads on one SM, leave a thread; registers
+// come in steps of 8.
+uint32_t register_limit(const ptx::Function& f, uint32_t threads) {
+  uint64_t limit = 255;
+  if (const uint32_t most = directive_value(f, "maxnreg"); most != 0)
+    limit = std::min<uint64_t>(limit, most);
+  const uint64_t blocks = std::max(1U, directive_value(f, "minnctapersm"));
+  if (threads != 0) limit = std::min(limit, 65536 / (blocks * threads) / 8 * 8);
+  return static_cast<uint32_t>(std::max<uint64_t>(limit, 16));
+}
+
+// .reqnctapercluster; 0 where there is none.
+std::array<uint32_t, 3> cluster_of(const ptx::Function& f) {
+  std::array<uint32_t, 3> out{0, 0, 0};
+  const ptx::Directive* d = f.directive("reqnctapercluster");
+  if (d == nullptr || d->arguments.empty()) return out;
+  out = {1, 1, 1};
+  for (size_t i = 0; i < d->arguments.size() && i < 3; ++i)
+    std::from_chars(d->arguments[i].data(), d->arguments[i].data() + d->arguments[i].size(),
+                    out[i]);
+  return out;
+}
+
 Status CompiledProgram::add_kernel(const ptx::Function& source, const FunctionCode& code,
                                    const KernelNeeds& needs) {
   KernelInfo info;
@@ -67,7 +103,9 @@ Status CompiledProgram::add_kernel(const ptx::Function& source, const FunctionCo
     info.param_bytes = std::max(info.param_bytes, slot.offset + slot.bytes);
   }
   // What the compiler keeps beside the live values: addresses, the stack, the odd spare.
-  info.regs_per_thread = std::clamp<uint32_t>(code.live_regs + 6, 16, 255);
+  const uint32_t limit = thread_limit(source);
+  info.regs_per_thread =
+      std::clamp<uint32_t>(code.live_regs + 6, 16, register_limit(source, limit));
   uint64_t shared = needs.shared_bytes;
   if (needs.dynamic_shared) shared = align_up(shared, symbols_.dynamic_align);
   if (shared > kMaxStaticSharedBytes)
@@ -75,10 +113,10 @@ Status CompiledProgram::add_kernel(const ptx::Function& source, const FunctionCo
                         ": more than 227 KiB of static shared memory"};
   info.static_smem_bytes = static_cast<uint32_t>(shared);
   info.local_bytes = code.local_bytes;
-  const uint32_t limit = thread_limit(source);
   info.max_threads_per_block =
       limit != 0 ? limit : std::min<uint32_t>(1024, 65536 / info.regs_per_thread / 32 * 32);
   info.uses_grid_barrier = needs.grid_barrier;
+  info.cluster = cluster_of(source);
   kernels_.push_back(std::move(info));
   return {};
 }
@@ -126,30 +164,76 @@ void CompiledProgram::bind_globals(const std::vector<uint64_t>& addresses) {
   }
 }
 
+// Empty: nothing is wrong with it.
+std::string why_not_launch(const std::vector<KernelInfo>& kernels, const GridLaunch& launch) {
+  if (launch.kernel >= kernels.size()) return "no kernel " + std::to_string(launch.kernel);
+  const std::string kernel = "kernel " + kernels[launch.kernel].name;
+  const LaunchShape& shape = launch.shape;
+  const uint64_t threads = uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
+  if (shape.block[0] == 0 || shape.block[1] == 0 || shape.block[2] == 0 ||
+      std::max({shape.block[0], shape.block[1], shape.block[2]}) > 1024 || threads > 1024)
+    return kernel + ": a block has 1 to 1024 threads";
+  for (uint64_t block : launch.sample)
+    if (block >= shape.block_count()) return kernel + ": a block that lies outside of its grid";
+  for (size_t i = 0; i < 3; ++i)
+    if (shape.cluster[i] == 0 || shape.cluster[i] > kMostClusterBlocks ||
+        shape.grid[i] % shape.cluster[i] != 0)
+      return kernel + ": clusters that do not divide the grid";
+  if (shape.blocks_per_cluster() > kMostClusterBlocks)
+    return kernel + ": more than " + std::to_string(kMostClusterBlocks) + " blocks in a cluster";
+  return {};
+}
+
+// A launch that cannot be run.
+class RefusedGrid final : public GridRun {
+ public:
+  explicit RefusedGrid(std::string why) : fault_{FaultKind::kUnsupported, std::move(why)} {}
+  void work(const std::function<bool()>&) override {}
+  const Fault& fault() const override { return fault_; }
+  const BlockCounters& counters() const override { return counters_; }
+  uint64_t blocks_run() const override { return 0; }
+
+ private:
+  Fault fault_;
+  BlockCounters counters_;
+};
+
+std::unique_ptr<GridRun> CompiledProgram::start_grid(const GridLaunch& launch) const {
+  if (std::string why = why_not_launch(kernels_, launch); !why.empty())
+    return std::make_unique<RefusedGrid>(std::move(why));
+  LaunchContext context;
+  context.code = &code_;
+  context.kernel = &code_.functions[kernel_functions_[launch.kernel]];
+  context.info = &kernels_[launch.kernel];
+  context.pool = pool();
+  context.shape = launch.shape;
+  context.params = launch.params;
+  context.memory = launch.memory;
+  context.clock = launch.clock;
+  context.budget = launch.budget_warp_instructions;
+  context.sm_count = std::max(1u, launch.sm_count);
+  context.grid_id = launch.grid_id;
+  context.heap = launch.heap;
+  context.print = launch.print;
+  return std::make_unique<GridScheduler>(context, launch);
+}
+
 Fault CompiledProgram::run_block(uint32_t kernel, const LaunchShape& shape, uint64_t block_linear,
                                  const uint8_t* params, const AddressSpace& memory,
                                  const LaunchClock& clock, uint64_t budget,
                                  BlockCounters& counters) const {
-  if (kernel >= kernels_.size())
-    return {FaultKind::kUnsupported, "no kernel " + std::to_string(kernel)};
-  const KernelInfo& info = kernels_[kernel];
-  if (shape.threads_per_block() == 0 || shape.threads_per_block() > 1024 ||
-      block_linear >= shape.block_count())
-    return {FaultKind::kUnsupported,
-            "kernel " + info.name + ": a block has 1 to 1024 threads and lies in its grid"};
-  // Registers and memory of warps are large; keep them from block to block.
-  static thread_local BlockRun run;
-  LaunchContext launch;
-  launch.code = &code_;
-  launch.kernel = &code_.functions[kernel_functions_[kernel]];
-  launch.info = &info;
-  launch.pool = pool();
+  GridLaunch launch;
+  launch.kernel = kernel;
   launch.shape = shape;
   launch.params = params;
   launch.memory = &memory;
   launch.clock = clock;
-  launch.budget = budget;
-  return run.run(launch, block_linear, counters);
+  launch.budget_warp_instructions = budget;
+  launch.sample = {block_linear};
+  const auto run = start_grid(launch);
+  run->work({});
+  counters.add(run->counters());
+  return run->fault();
 }
 
 // 80 of "sm_80", "sm_90a"; 0 if it is none.

@@ -15,7 +15,9 @@ static_assert(static_cast<uint32_t>(Special::kCount) <= 64,
               "ProgramCode::special_used is one word");
 
 struct SpecialSource {
+  const LaunchContext& launch;
   const LaunchShape& s;
+  const BlockRun& block;
   const std::array<uint32_t, 3>& c;
   uint32_t warp;
   uint32_t first_thread;
@@ -24,7 +26,7 @@ struct SpecialSource {
 };
 
 uint64_t special_value(Special id, const SpecialSource& from, uint32_t lane) {
-  const auto& [s, c, warp, first_thread, shared, dynamic] = from;
+  const auto& [launch, s, block, c, warp, first_thread, shared, dynamic] = from;
   const uint32_t t = first_thread + lane;
   switch (id) {
 #define GACER_SPECIAL(name, spelling, bits, value) \
@@ -43,19 +45,26 @@ uint64_t special_value(Special id, const SpecialSource& from, uint32_t lane) {
 std::optional<SpecialInfo> special_from(std::string_view spelling) {
   for (const auto& info : kSpecials)
     if (info.spelling == spelling) return info;
+  // %envreg0 to %envreg31 are the driver's; those that it gives no meaning are zero.
+  if (spelling.substr(0, 7) == "%envreg" && (spelling.size() == 8 || spelling.size() == 9))
+    return kSpecials[static_cast<size_t>(Special::kEnvreg)];
   return std::nullopt;
 }
 
 bool Warp::SpecialKey::operator==(const SpecialKey& o) const {
   return shape.grid == o.shape.grid && shape.block == o.shape.block &&
-         shape.dynamic_smem_bytes == o.shape.dynamic_smem_bytes && used == o.used &&
-         shared_bytes == o.shared_bytes && first_thread == o.first_thread;
+         shape.dynamic_smem_bytes == o.shape.dynamic_smem_bytes &&
+         shape.cluster == o.shape.cluster && cooperative == o.cooperative &&
+         sm_count == o.sm_count && used == o.used && shared_bytes == o.shared_bytes &&
+         first_thread == o.first_thread;
 }
 
 void Warp::fill_special(const SpecialInfo& info) {
   const uint32_t slot = static_cast<uint32_t>(info.id);
   const LaunchContext& launch = block_->launch();
-  const SpecialSource from{launch.shape,
+  const SpecialSource from{launch,
+                           launch.shape,
+                           *block_,
                            block_->coords(),
                            first_thread_ / kLanes,
                            first_thread_,
@@ -74,15 +83,13 @@ void Warp::fill_special(const SpecialInfo& info) {
 void Warp::fill_specials() {
   special_.resize(static_cast<size_t>(Special::kCount));
   const LaunchContext& launch = block_->launch();
-  const SpecialKey key{launch.shape, launch.code->special_used, block_->shared_bytes(),
-                       first_thread_};
+  const SpecialKey key{launch.shape,  launch.code->special_used, block_->shared_bytes(),
+                       first_thread_, launch.sm_count,           launch.workspace != nullptr};
   const bool known = key == special_key_;
   special_key_ = key;
   for (const auto& info : kSpecials) {
     const bool is_used = (launch.code->special_used >> static_cast<uint32_t>(info.id) & 1) != 0;
-    const bool changes =
-        info.id == Special::kCtaidX || info.id == Special::kCtaidY || info.id == Special::kCtaidZ;
-    if (is_used && (changes || !known)) fill_special(info);
+    if (is_used && (differs_by_block(info.id) || !known)) fill_special(info);
   }
 }
 

@@ -24,6 +24,10 @@ struct SpecialInfo {
 // nullopt: no such special register (or one that is not supported).
 std::optional<SpecialInfo> special_from(std::string_view spelling);
 
+// Set anew for each block, not only for each launch.
+inline constexpr bool differs_by_block(Special id) {
+  return id >= Special::kCtaidX;
+}
 // Clocks come last: they change while a kernel runs.
 inline constexpr bool is_clock(Special id) {
   return id >= Special::kClock;

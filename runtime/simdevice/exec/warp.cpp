@@ -23,6 +23,8 @@ void Warp::start(BlockRun& block, const FunctionCode& kernel, uint32_t first_thr
   parked_.clear();
   current_index_ = -1;
   issued_ = global_loads_ = 0;
+  last_poll_ = idle_polls_ = 0;
+  cluster_phase_.fill(~0u);
   fair_ = false;
   banks_[static_cast<uint32_t>(Bank::kConst)] = const_cast<uint8_t*>(block.launch().pool);
   fill_specials();
@@ -58,10 +60,14 @@ void Warp::set_current(int32_t index) {
 
 WarpStatus Warp::run() {
   slice_ = kSliceBlocks;
+  idle_polls_ = 0;
+  // Lanes that spin must not keep from going on those that wait for each other only.
+  if (!parked_.empty()) release_parked();
   while (pick()) {
     const Step step = run_node();
     if (step == Step::kFault) return WarpStatus::kFault;
-    if (step == Step::kYield) return WarpStatus::kYielded;
+    if (step == Step::kYield)
+      return idle_polls_ >= kIdlePolls ? WarpStatus::kSpinning : WarpStatus::kYielded;
   }
   if (block_->failed()) return WarpStatus::kFault;
   return live_ == 0 ? WarpStatus::kDone : WarpStatus::kBlocked;

@@ -49,7 +49,7 @@ struct Node {
   Frame frame;
 };
 
-enum class WarpStatus : uint8_t { kDone, kBlocked, kYielded, kFault };
+enum class WarpStatus : uint8_t { kDone, kBlocked, kYielded, kSpinning, kFault };
 
 // A register array aligned for the widest vectors.
 struct alignas(64) LaneScratch {
@@ -64,7 +64,8 @@ class Warp {
  public:
   // Ready to run `kernel` from its entry. `first_thread` is the warp's first linear thread index.
   void start(BlockRun& block, const FunctionCode& kernel, uint32_t first_thread, uint32_t threads);
-  // Until all lanes ended, all wait, or the time slice is over.
+  // Until all lanes ended, all wait, or the time slice is over; kSpinning: over early, because the
+  // lanes look again and again at memory that does not change.
   WarpStatus run();
 
   bool has_ready() const { return !ready_.empty() || current_index_ >= 0; }
@@ -81,6 +82,19 @@ class Warp {
   uint32_t first_thread() const { return first_thread_; }
   const Frame& frame() const { return current_->frame; }
   uint64_t issued() const { return issued_; }
+  // An access that may be part of a loop that waits (a strong load, an atomic, a sleep) found
+  // `state`; the same state again and again ends the time slice.
+  void polled(uint64_t state) {
+    if (state != last_poll_) {
+      last_poll_ = state;
+      idle_polls_ = 0;
+    } else if (++idle_polls_ >= kIdlePolls) {
+      slice_ = 1;
+    }
+  }
+  void slept() { polled(last_poll_); }
+  // barrier.cluster.arrive of these lanes.
+  void arrive_in_cluster(uint32_t mask);
   uint64_t global_loads() const { return global_loads_; }
 
   // Local memory of a lane, 4-byte words interleaved over the lanes; nullptr if out of bounds.
@@ -102,6 +116,7 @@ class Warp {
   }
 
  private:
+  static constexpr uint32_t kIdlePolls = 12;
   enum class Step : uint8_t { kGoOn, kNodeOver, kYield, kFault };
 
   bool pick();
@@ -136,6 +151,8 @@ class Warp {
   void end_current();
   Step park();
   bool release_warp_sync();
+  bool release_parked();
+  Step wait_for_cluster(const BasicBlock& bb);
   bool merge_with_sibling();
   void set_current(int32_t index);
   bool grow_for(const Frame& frame);
@@ -154,6 +171,9 @@ class Warp {
   std::vector<int32_t> ready_;   // runnable leaves, newest last
   std::vector<int32_t> parked_;  // leaves that wait for lanes of their own warp
   uint32_t slice_ = 0;           // basic blocks left before others run
+  uint64_t last_poll_ = 0;
+  uint32_t idle_polls_ = 0;
+  std::array<uint32_t, kLanes> cluster_phase_{};  // in which the lane arrived last
   bool fair_ = false;            // the last slice ran out: siblings take turns, in no order
   uint32_t awaited_ = 0;         // not 0: the handler wants its node parked for these lanes
   uint64_t issued_ = 0;
@@ -166,6 +186,8 @@ class Warp {
     uint64_t used = 0;
     uint64_t shared_bytes = 0;
     uint32_t first_thread = ~0u;
+    uint32_t sm_count = 0;
+    bool cooperative = false;
     bool operator==(const SpecialKey&) const;
   };
   SpecialKey special_key_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/simdevice/exec/cluster.h"
 #include "runtime/simdevice/exec/warp.h"
 
 namespace gacer::simdevice {
@@ -282,7 +283,36 @@ bool Warp::enter(const CallSite& site, const FunctionCode& callee, uint32_t mask
   return true;
 }
 
+void Warp::arrive_in_cluster(uint32_t mask) {
+  const uint32_t phase = block_->cluster().arrive(static_cast<uint32_t>(__builtin_popcount(mask)));
+  for (uint32_t m = mask; m != 0; m &= m - 1)
+    cluster_phase_[static_cast<uint32_t>(__builtin_ctz(m))] = phase;
+}
+
+// Lanes whose phase is not over yet wait here; they come back when it is.
+Warp::Step Warp::wait_for_cluster(const BasicBlock& bb) {
+  const uint32_t phase = block_->cluster().phase();
+  bool over = true;
+  for (uint32_t m = current_->mask; m != 0; m &= m - 1)
+    over &= cluster_phase_[static_cast<uint32_t>(__builtin_ctz(m))] != phase;
+  if (over) {
+    current_->block = bb.next;
+    return Step::kGoOn;
+  }
+  current_->state = NodeState::kAtBarrier;
+  current_->barrier = kClusterBarrier;
+  set_current(-1);
+  return Step::kNodeOver;
+}
+
 Warp::Step Warp::at_barrier(const BasicBlock& bb) {
+  const auto mode = static_cast<BarrierMode>(bb.mode);
+  if (mode == BarrierMode::kClusterWait) return wait_for_cluster(bb);
+  if (mode == BarrierMode::kClusterArrive) {
+    current_->block = bb.next;
+    arrive_in_cluster(current_->mask);
+    return Step::kGoOn;
+  }
   BlockRun::Arrival arrival;
   const uint32_t mask = current_->mask;
   const uint32_t first = static_cast<uint32_t>(__builtin_ctz(mask));
@@ -299,7 +329,7 @@ Warp::Step Warp::at_barrier(const BasicBlock& bb) {
   if (bb.predicate.used())
     arrival.votes =
         static_cast<uint32_t>(__builtin_popcount(mask & holds(bb.predicate, bb.negated)));
-  if (static_cast<BarrierMode>(bb.mode) == BarrierMode::kArrive) {
+  if (mode == BarrierMode::kArrive) {
     current_->block = bb.next;
     block_->arrive(arrival);
     return Step::kGoOn;
@@ -351,6 +381,21 @@ Warp::Step Warp::park() {
 // instruction for the same lanes run it together once nobody is missing. False: nobody can be
 // helped now.
 bool Warp::release_warp_sync() {
+  if (release_parked()) return true;
+  if (block_->failed()) return false;
+  for (const Node& node : nodes_)
+    if (node.state == NodeState::kAtBarrier) return false;
+  const Node& node = nodes_[parked_.front()];
+  const BasicBlock& bb = node.frame.code->blocks[node.block];
+  block_->fail(FaultKind::kTimeout,
+               block_->where(first_thread_ + static_cast<uint32_t>(__builtin_ctz(node.mask))) +
+                   ", line " + std::to_string(bb.line) +
+                   ": lanes wait at a warp-wide operation for lanes that do not come");
+  return false;
+}
+
+// True: some went on.
+bool Warp::release_parked() {
   for (int32_t leader : parked_) {
     const Node first = nodes_[leader];
     uint32_t together = 0;
@@ -376,14 +421,6 @@ bool Warp::release_warp_sync() {
     for (int32_t i : group) nodes_[i].block = bb.next;
     return ok;
   }
-  for (const Node& node : nodes_)
-    if (node.state == NodeState::kAtBarrier) return false;
-  const Node& node = nodes_[parked_.front()];
-  const BasicBlock& bb = node.frame.code->blocks[node.block];
-  block_->fail(FaultKind::kTimeout,
-               block_->where(first_thread_ + static_cast<uint32_t>(__builtin_ctz(node.mask))) +
-                   ", line " + std::to_string(bb.line) +
-                   ": lanes wait at a warp-wide operation for lanes that do not come");
   return false;
 }
 
