@@ -60,8 +60,8 @@ enum class SimType : uint16_t {
                     // foreign memory, copies and stream
                     // writes only, through process_vm_readv/writev)
   kHostUnmap,       // HostMapMsg.address
-  kModuleLoad,    // ModuleMsg + fd with the PTX text -> Reply.value = module id, fd with JSON (see
-                  // below);
+  kModuleLoad,    // ModuleMsg + fd with PTX text or machine code (an ELF image) -> Reply.value =
+                  // module id, fd with JSON (see below);
                   // on error Reply.error and Reply.text (compiler log line)
   kModuleUnload,  // ModuleMsg
   kMpsQuery,      // -> Reply.value = 1 when this client runs under MPS
@@ -91,9 +91,12 @@ enum class SimType : uint16_t {
   kSharedEventImport,  // TokenMsg.token -> Reply.value = id
   kSharedEventDestroy,  // TokenMsg.shared_event
   kSharedEventQuery,    // TokenMsg.shared_event -> Reply.value = 1: its newest record is done
+  kModuleGlobal,  // ModuleGlobalMsg, right after kModuleLoad: a managed variable's place
   kObserve,  // ObserveMsg in place of kHello -> its reply without a page. An observer may send only
              // kFigures and does not keep the server alive
   kFigures,  // ObserveMsg.device -> kFiguresReply
+  kPrintBuffer,  // SimHeader -> descriptor of a file that printf in kernels appends to, from now on
+  kHeapLimit,    // ContextMsg, with bytes of the heap of malloc in kernels in `value`
   kTrace,    // SimHeader -> descriptor of this client's TracePage; its operations are recorded from
              // now on
   // One-way (request_id 0)
@@ -160,6 +163,7 @@ struct ContextMsg {
   uint32_t flags;
   uint32_t device;  // index among the server's devices
   uint32_t reserved;
+  uint64_t value;  // kHeapLimit
 };
 
 // Kernels of `context` may (or no longer may) touch what was allocated in `peer`.
@@ -229,13 +233,20 @@ struct HostMapMsg {
 struct ModuleMsg {
   SimHeader header;
   uint32_t context;
-  uint32_t reserved;
+  uint32_t max_registers;  // load: CU_JIT_MAX_REGISTERS or 0
   uint64_t module;     // unload
   uint64_t ptx_bytes;  // load
 };
+struct ModuleGlobalMsg {
+  SimHeader header;
+  uint32_t context;
+  uint32_t global;  // position among the module's
+  uint64_t module;
+  uint64_t address;  // of memory that kHostMap made known
+};
 // JSON of a loaded module:
 // {"kernels":[{"name","params":[[offset,bytes],..],"param_bytes","regs","smem","local","max_threads","cooperative"}],
-//  "globals":[{"name","address","bytes"}]}   kernel index = position
+//  "globals":[{"name","address","bytes","managed"}]}   kernel index = position
 
 struct StreamMsg {
   SimHeader header;
@@ -248,6 +259,9 @@ struct StreamMsg {
   // SMs that its kernels may run on, a bit each; all zero: all. Of a green context or an execution
   // affinity.
   uint64_t sm_mask[4];
+  uint32_t group;  // 0: the streams of `context`; else those of a green context in it, whose default
+                   // stream and blocking streams wait for each other only
+  uint32_t reserved;
 };
 
 inline constexpr uint32_t kLegacyOfContext = 2;
@@ -274,10 +288,10 @@ struct KernelOp {
   int32_t priority;  // of the launch; INT32_MIN: the stream's
   uint32_t flags;    // kKernelCooperative, kOpFromGraph
   uint32_t param_bytes;
-  uint32_t reserved;
+  uint32_t cluster;  // blocks of a cluster, eight bits a dimension, x lowest; 0: no clusters
   // param_bytes bytes follow
 };
-inline constexpr uint32_t kKernelCooperative = 1;
+inline constexpr uint32_t kKernelCooperative = 1;  // may use the barrier of the whole grid
 inline constexpr uint32_t kOpFromGraph = 2;  // shorter launch latency
 
 enum class CopyKind : uint32_t { kHtoD = 1, kDtoH = 2, kDtoD = 3, kHtoH = 4 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuLibrary*, cuKernel*
 #include <algorithm>
-#include <cctype>
 #include <memory>
 
 #include "runtime/simdevice/driver/device.h"
@@ -12,28 +11,16 @@ using namespace gacer::simdriver;
 
 namespace {
 
-constexpr std::string_view kEntryWord = ".entry";
-
-// A library is loaded without a context, so its kernels are read off the text: ".entry NAME".
-std::vector<std::string> entry_names(const std::string& ptx) {
-  std::vector<std::string> names;
-  for (size_t at = ptx.find(kEntryWord); at != std::string::npos; at = ptx.find(kEntryWord, at)) {
-    at += kEntryWord.size();
-    const size_t begin = ptx.find_first_not_of(" \t\r\n", at);
-    if (begin == at || begin == std::string::npos) continue;
-    size_t end = begin;
-    while (end < ptx.size() &&
-           (isalnum(static_cast<unsigned char>(ptx[end])) || ptx[end] == '_' || ptx[end] == '$'))
-      ++end;
-    names.push_back(ptx.substr(begin, end - begin));
-  }
-  return names;
+void forget_kernels(const Library& library) {
+  for (const auto& kernel : library.kernels)
+    modules().kernels.remove(HandleTable<CUkernel, Kernel>::to_handle(kernel.get()));
 }
 
-std::shared_ptr<Library> make_library(std::string ptx) {
+std::shared_ptr<Library> make_library(std::string image, const JitLog& log) {
   auto library = std::make_shared<Library>();
-  library->ptx = std::move(ptx);
-  for (std::string& name : entry_names(library->ptx)) {
+  library->image = std::move(image);
+  library->max_registers = log.max_registers();
+  for (std::string& name : kernel_names(library->image)) {
     auto kernel = std::make_shared<Kernel>();
     kernel->library = library;
     kernel->name = std::move(name);
@@ -44,14 +31,18 @@ std::shared_ptr<Library> make_library(std::string ptx) {
   return library;
 }
 
-// With a context the PTX is compiled at once, so that an error shows here and not at the first
-// launch.
-CUresult finish_load(CUlibrary* out, std::string ptx, JitLog& log) {
-  std::shared_ptr<Library> library = make_library(std::move(ptx));
+// Lazy: a module is made for a context when it first asks for one. Not lazy: at once where there is
+// a context, so that an error shows here and not at the first launch.
+CUresult finish_load(CUlibrary* out, std::string image, JitLog& log) {
+  std::shared_ptr<Library> library = make_library(std::move(image), log);
   std::shared_ptr<Context> context;
   if (current_context(context) == CUDA_SUCCESS) {
     std::shared_ptr<Module> module;
-    SIM_TRY(load_ptx(*context, library->ptx, log, module, library.get()));
+    const CUresult loaded = load_on_device(*context, library->image, log, module, library.get());
+    if (loaded != CUDA_SUCCESS) {
+      forget_kernels(*library);
+      return loaded;
+    }
     library->instances[context->id()] = std::move(module);
   }
   *out = modules().libraries.add(std::move(library));
@@ -96,9 +87,9 @@ CUresult cuLibraryLoadData(CUlibrary* out, const void* code, CUjit_option* optio
   SIM_TRY(Driver::get().ready());
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   JitLog log(count, options, values);
-  std::string ptx;
-  SIM_TRY(load_image(code, log, ptx));
-  return finish_load(out, std::move(ptx), log);
+  std::string image;
+  SIM_TRY(read_image(code, log, image));
+  return finish_load(out, std::move(image), log);
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary* out, const char* path, CUjit_option* options,
@@ -106,17 +97,16 @@ CUresult cuLibraryLoadFromFile(CUlibrary* out, const char* path, CUjit_option* o
   SIM_TRY(Driver::get().ready());
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   JitLog log(count, options, values);
-  std::string ptx;
-  SIM_TRY(load_image_file(path, log, ptx));
-  return finish_load(out, std::move(ptx), log);
+  std::string image;
+  SIM_TRY(read_image_file(path, log, image));
+  return finish_load(out, std::move(image), log);
 }
 
 CUresult cuLibraryUnload(CUlibrary handle) {
   SIM_TRY(Driver::get().ready());
   const std::shared_ptr<Library> library = modules().libraries.remove(handle);
   if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  for (const auto& kernel : library->kernels)
-    modules().kernels.remove(HandleTable<CUkernel, Kernel>::to_handle(kernel.get()));
+  forget_kernels(*library);
   std::shared_ptr<Context> context;
   if (current_context(context) == CUDA_SUCCESS) SIM_TRY(context->synchronize());
   const std::lock_guard lock(library->mutex);
@@ -168,25 +158,40 @@ CUresult cuLibraryGetModule(CUmodule* out, CUlibrary handle) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary handle,
-                            const char* name) {
+namespace {
+
+CUresult library_variable(CUlibrary handle, const char* name, bool managed, CUdeviceptr* address,
+                          size_t* bytes) {
   std::shared_ptr<Library> library;
   SIM_TRY(find_library(handle, library));
   if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<Module> module;
   SIM_TRY(library_module(library, module));
   const GlobalDescription* global = module->find_global(name);
-  if (global == nullptr) return CUDA_ERROR_NOT_FOUND;
+  if (global == nullptr || (managed && !global->managed)) return CUDA_ERROR_NOT_FOUND;
   if (address != nullptr) *address = global->address;
   if (bytes != nullptr) *bytes = global->bytes;
   return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryGetManaged(CUdeviceptr*, size_t*, CUlibrary handle, const char* name) {
+}  // namespace
+
+CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary handle,
+                            const char* name) {
+  return library_variable(handle, name, false, address, bytes);
+}
+
+CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary handle,
+                             const char* name) {
+  return library_variable(handle, name, true, address, bytes);
+}
+
+// Unified functions are device functions with a pointer for the host, which only systems with
+// coherent host and device (Grace) have.
+CUresult cuLibraryGetUnifiedFunction(void** out, CUlibrary handle, const char* name) {
   std::shared_ptr<Library> library;
   SIM_TRY(find_library(handle, library));
-  return name == nullptr ? CUDA_ERROR_INVALID_VALUE
-                         : CUDA_ERROR_NOT_FOUND;  // .managed is not part of PTX text
+  return out == nullptr || name == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuKernelGetFunction(CUfunction* out, CUkernel handle) {

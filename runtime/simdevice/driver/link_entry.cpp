@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuLink*: one PTX image in, the same text out as the "cubin" that cuModuleLoadData takes. Linking
-// several images needs a linker of device code; it is refused.
+// cuLink*: PTX of all kinds of containers in, one PTX text out as the "cubin" that cuModuleLoadData
+// takes.
 #include <memory>
 
 #include "runtime/simdevice/driver/driver.h"
+#include "runtime/simdevice/driver/link_inputs.h"
 #include "runtime/simdevice/driver/module.h"
 
 using namespace gacer::simdriver;
@@ -11,8 +12,11 @@ using namespace gacer::simdriver;
 namespace {
 
 struct LinkState {
+  explicit LinkState(int sm) : inputs(sm) {}
   JitLog log;
-  std::string ptx;
+  LinkInputs inputs;
+  std::string image;
+  std::string errors;
 };
 
 HandleTable<CUlinkState, LinkState>& links() {
@@ -26,15 +30,17 @@ CUresult find_link(CUlinkState handle, std::shared_ptr<LinkState>& out) {
   return out == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }
 
-CUresult add_text(LinkState& link, CUjitInputType type, std::string text) {
-  if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY)
-    return CUDA_ERROR_NO_BINARY_FOR_GPU;
-  if (!link.ptx.empty()) {
-    link.log.report("linking of several images is not supported by the simulated device");
-    return CUDA_ERROR_NOT_SUPPORTED;
-  }
-  link.ptx = std::move(text);
-  return CUDA_SUCCESS;
+CUresult fail(LinkState& link, const gacer::Error& error) {
+  if (!link.errors.empty()) link.errors += "\n";
+  link.errors += error.message;
+  link.log.report(link.errors);
+  return static_cast<CUresult>(error.code);
+}
+
+CUresult add(LinkState& link, CUjitInputType type, std::span<const uint8_t> bytes,
+             const char* name) {
+  const gacer::Status added = link.inputs.add(type, bytes, name == nullptr ? "<unnamed>" : name);
+  return added.ok() ? CUDA_SUCCESS : fail(link, added.error());
 }
 
 }  // namespace
@@ -42,7 +48,7 @@ CUresult add_text(LinkState& link, CUjitInputType type, std::string text) {
 CUresult cuLinkCreate_v2(unsigned count, CUjit_option* options, void** values, CUlinkState* out) {
   std::shared_ptr<Context> context;
   SIM_TRY(current_context(context));
-  auto link = std::make_shared<LinkState>();
+  auto link = std::make_shared<LinkState>(device_sm());
   link->log = JitLog(count, options, values);
   if (out == nullptr || !link->log.valid()) return CUDA_ERROR_INVALID_VALUE;
   *out = links().add(std::move(link));
@@ -50,30 +56,35 @@ CUresult cuLinkCreate_v2(unsigned count, CUjit_option* options, void** values, C
 }
 
 CUresult cuLinkAddData_v2(CUlinkState handle, CUjitInputType type, void* data, size_t bytes,
-                          const char*, unsigned, CUjit_option*, void**) {
+                          const char* name, unsigned, CUjit_option*, void**) {
   std::shared_ptr<LinkState> link;
   SIM_TRY(find_link(handle, link));
-  std::string text;
-  SIM_TRY(load_image(std::span(static_cast<const uint8_t*>(data), bytes), link->log, text));
-  return add_text(*link, type, std::move(text));
+  if (data == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  return add(*link, type, {static_cast<const uint8_t*>(data), bytes}, name);
 }
 
 CUresult cuLinkAddFile_v2(CUlinkState handle, CUjitInputType type, const char* path, unsigned,
                           CUjit_option*, void**) {
   std::shared_ptr<LinkState> link;
   SIM_TRY(find_link(handle, link));
-  std::string text;
-  SIM_TRY(load_image_file(path, link->log, text));
-  return add_text(*link, type, std::move(text));
+  if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::string content;
+  if (!read_file(path, content)) return CUDA_ERROR_FILE_NOT_FOUND;
+  return add(*link, type, {reinterpret_cast<const uint8_t*>(content.data()), content.size()}, path);
 }
 
+// The image is freed by cuLinkDestroy, not by the caller.
 CUresult cuLinkComplete(CUlinkState handle, void** cubin, size_t* bytes) {
   std::shared_ptr<LinkState> link;
   SIM_TRY(find_link(handle, link));
   if (cubin == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (link->ptx.empty()) return CUDA_ERROR_INVALID_IMAGE;
-  *cubin = link->ptx.data();
-  if (bytes != nullptr) *bytes = link->ptx.size() + 1;
+  auto image = link->inputs.complete();
+  if (!image.ok()) return fail(*link, image.error());
+  link->image = std::move(image).value();
+  link->log.report("");
+  *cubin = link->image.data();
+  // With the terminator, so that the size tells where the text ends.
+  if (bytes != nullptr) *bytes = link->image.size() + 1;
   return CUDA_SUCCESS;
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/simdevice/driver/driver.h"
 #include "runtime/simdevice/driver/fatbin.h"
+#include "runtime/simdevice/driver/host_memory.h"
 #include "runtime/simdevice/driver/sim_log.h"
 
 namespace gacer::simdriver {
@@ -34,14 +35,15 @@ std::string read_all(const UniqueFd& fd) {
   return text;
 }
 
-CUresult send_ptx(const Context& context, const std::string& ptx, JitLog& log, Reply& reply) {
-  const UniqueFd fd = memfd_of(ptx);
+CUresult send_image(const Context& context, const std::string& image, JitLog& log, Reply& reply) {
+  const UniqueFd fd = memfd_of(image);
   if (!fd.valid()) return CUDA_ERROR_OUT_OF_MEMORY;
   auto message = make_message<simdevice::ModuleMsg>(simdevice::SimType::kModuleLoad);
   message.context = context.id();
-  message.ptx_bytes = ptx.size();
+  message.max_registers = log.max_registers();
+  message.ptx_bytes = image.size();
   reply = Driver::get().link().request(message, fd.get());
-  log.report(reply.error == CUDA_SUCCESS ? "" : reply.text);
+  if (reply.error != CUDA_SUCCESS) log.report(reply.text);
   if (reply.error != CUDA_SUCCESS)
     sim_log(LogLevel::kInfo, "module refused: %s", reply.text.c_str());
   return reply.error;
@@ -68,9 +70,50 @@ void add_functions(const std::shared_ptr<Module>& module, Library* settings_of) 
   }
 }
 
+// As ptxas tells it with --verbose.
+std::string resource_usage(const ModuleDescription& description) {
+  std::string text;
+  for (const KernelDescription& kernel : description.kernels)
+    text += "ptxas info    : Function properties for " + kernel.name + "\n" +
+            "ptxas info    : Used " + std::to_string(kernel.regs) + " registers, " +
+            std::to_string(kernel.static_smem_bytes) + " bytes smem, " +
+            std::to_string(kernel.local_bytes) + " bytes stack frame\n";
+  return text;
+}
+
+// Once for the process: whoever reads results of such kernels must know.
+void tell_of_machine_code(const ModuleDescription& description) {
+  static std::atomic_flag told;
+  if (description.kernels.empty() || told.test_and_set(std::memory_order_relaxed)) return;
+  sim_log(LogLevel::kWarn,
+          "a module has machine code only (kernel %s and %zu more): the simulated device runs PTX; "
+          "such kernels take time but compute nothing. Embed PTX: nvcc -gencode "
+          "arch=compute_80,code=compute_80",
+          description.kernels[0].name.c_str(), description.kernels.size() - 1);
+}
+
+// Managed variables belong to the host as well: the server uses memory of this process for them.
+CUresult place_managed(const Context& context, Module& module) {
+  for (size_t i = 0; i < module.description.globals.size(); ++i) {
+    GlobalDescription& global = module.description.globals[i];
+    if (!global.managed || global.bytes == 0) continue;
+    uint64_t address = 0;
+    SIM_TRY(allocate_shared(context, global.bytes, MemoryKind::kManaged, CU_MEM_ATTACH_GLOBAL,
+                            address));
+    auto message = make_message<simdevice::ModuleGlobalMsg>(simdevice::SimType::kModuleGlobal);
+    message.context = context.id();
+    message.global = static_cast<uint32_t>(i);
+    message.module = module.server_id;
+    message.address = address;
+    SIM_TRY(Driver::get().link().request(message).error);
+    global.address = address;
+  }
+  return CUDA_SUCCESS;
+}
+
 void add_globals(const Module& module, CUdevice device) {
   for (const GlobalDescription& global : module.description.globals) {
-    if (global.bytes == 0) continue;
+    if (global.bytes == 0 || global.managed) continue;
     Allocation allocation;
     allocation.base = global.address;
     allocation.bytes = global.bytes;
@@ -110,47 +153,52 @@ const GlobalDescription* Module::find_global(std::string_view name) const {
   return nullptr;
 }
 
-namespace {
-
 int device_sm() {
   return Driver::get().spec().compute_major * 10 + Driver::get().spec().compute_minor;
 }
 
-CUresult accept(Result<std::string> text, JitLog& log, std::string& ptx) {
-  if (text.ok()) {
-    ptx = std::move(text).value();
+namespace {
+
+CUresult accept(Result<std::string> found, JitLog& log, std::string& image) {
+  if (found.ok()) {
+    image = std::move(found).value();
     return CUDA_SUCCESS;
   }
-  log.report(text.error().message);
-  sim_log(LogLevel::kWarn, "module refused: %s", text.error().message.c_str());
-  return static_cast<CUresult>(text.error().code);
+  log.report(found.error().message);
+  sim_log(LogLevel::kWarn, "module refused: %s", found.error().message.c_str());
+  return static_cast<CUresult>(found.error().code);
 }
 
 }  // namespace
 
-CUresult load_image(const void* image, JitLog& log, std::string& ptx) {
-  if (image == nullptr || !log.valid()) return CUDA_ERROR_INVALID_VALUE;
-  return accept(ptx_of_image(image, device_sm()), log, ptx);
+CUresult read_image(const void* source, JitLog& log, std::string& image) {
+  if (source == nullptr || !log.valid()) return CUDA_ERROR_INVALID_VALUE;
+  return accept(image_in_memory(source, device_sm()), log, image);
 }
 
-CUresult load_image(std::span<const uint8_t> image, JitLog& log, std::string& ptx) {
-  if (image.data() == nullptr || !log.valid()) return CUDA_ERROR_INVALID_VALUE;
-  return accept(ptx_of_bytes(image, device_sm()), log, ptx);
+CUresult read_image(std::span<const uint8_t> source, JitLog& log, std::string& image) {
+  if (source.data() == nullptr || !log.valid()) return CUDA_ERROR_INVALID_VALUE;
+  return accept(image_in_bytes(source, device_sm()), log, image);
 }
 
-CUresult load_image_file(const char* path, JitLog& log, std::string& ptx) {
-  if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
+bool read_file(const char* path, std::string& out) {
   const UniqueFd fd(open(path, O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return CUDA_ERROR_FILE_NOT_FOUND;
-  const std::string content = read_all(fd);
-  return load_image(std::span(reinterpret_cast<const uint8_t*>(content.data()), content.size()),
-                    log, ptx);
+  if (fd.valid()) out = read_all(fd);
+  return fd.valid();
 }
 
-CUresult load_ptx(const Context& context, const std::string& ptx, JitLog& log,
-                  std::shared_ptr<Module>& out, Library* settings_of) {
+CUresult read_image_file(const char* path, JitLog& log, std::string& image) {
+  if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::string content;
+  if (!read_file(path, content)) return CUDA_ERROR_FILE_NOT_FOUND;
+  return read_image(std::span(reinterpret_cast<const uint8_t*>(content.data()), content.size()),
+                    log, image);
+}
+
+CUresult load_on_device(const Context& context, const std::string& image, JitLog& log,
+                        std::shared_ptr<Module>& out, Library* settings_of) {
   Reply reply;
-  SIM_TRY(send_ptx(context, ptx, log, reply));
+  SIM_TRY(send_image(context, image, log, reply));
   auto description = parse_module_json(read_all(reply.fd));
   if (!description.ok()) {
     sim_log(LogLevel::kError, "%s", description.error().message.c_str());
@@ -160,6 +208,12 @@ CUresult load_ptx(const Context& context, const std::string& ptx, JitLog& log,
   module->server_id = reply.value;
   module->context_id = context.id();
   module->description = std::move(description).value();
+  if (const CUresult placed = place_managed(context, *module); placed != CUDA_SUCCESS) {
+    unload_module(module);
+    return placed;
+  }
+  log.report("", log.verbose() ? resource_usage(module->description) : "");
+  if (is_machine_code(image)) tell_of_machine_code(module->description);
   add_functions(module, settings_of);
   add_globals(*module, context.device());
   modules().modules.add(module);
@@ -167,11 +221,19 @@ CUresult load_ptx(const Context& context, const std::string& ptx, JitLog& log,
   return CUDA_SUCCESS;
 }
 
+namespace {
+
+void remove_global(const GlobalDescription& global) {
+  const auto allocation = Driver::get().memory.remove(global.address);
+  if (allocation && allocation->kind == MemoryKind::kManaged) release_host(*allocation);
+}
+
+}  // namespace
+
 void unload_module(const std::shared_ptr<Module>& module) {
   for (const auto& function : module->functions)
     modules().functions.remove(HandleTable<CUfunction, Function>::to_handle(function.get()));
-  for (const GlobalDescription& global : module->description.globals)
-    Driver::get().memory.remove(global.address);
+  for (const GlobalDescription& global : module->description.globals) remove_global(global);
   auto message = make_message<simdevice::ModuleMsg>(simdevice::SimType::kModuleUnload);
   message.context = module->context_id;
   message.module = module->server_id;
@@ -190,9 +252,9 @@ CUresult library_module(const std::shared_ptr<Library>& library, std::shared_ptr
   SIM_TRY(current_context(context));
   const std::lock_guard lock(library->mutex);
   std::shared_ptr<Module>& instance = library->instances[context->id()];
-  JitLog no_log;
+  JitLog log = JitLog::with_registers(library->max_registers);
   if (instance == nullptr)
-    SIM_TRY(load_ptx(*context, library->ptx, no_log, instance, library.get()));
+    SIM_TRY(load_on_device(*context, library->image, log, instance, library.get()));
   out = instance;
   return CUDA_SUCCESS;
 }

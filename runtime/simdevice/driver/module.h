@@ -3,6 +3,7 @@
 // when first used there.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -35,12 +36,15 @@ struct KernelDescription {
   uint32_t local_bytes = 0;
   uint32_t max_threads = 0;
   bool cooperative = false;
+  bool prints = false;                       // may print
+  std::array<uint32_t, 3> cluster{0, 0, 0};  // .reqnctapercluster; 0: none
 };
 
 struct GlobalDescription {
   std::string name;
   uint64_t address = 0;
   uint64_t bytes = 0;
+  bool managed = false;
 };
 
 struct ModuleDescription {
@@ -85,7 +89,8 @@ struct Kernel {
 };
 
 struct Library {
-  std::string ptx;
+  std::string image;  // PTX text or machine code
+  uint32_t max_registers = 0;
   std::mutex mutex;
   std::map<uint32_t, std::shared_ptr<Module>> instances;  // by context id
   std::vector<std::shared_ptr<Kernel>> kernels;
@@ -103,15 +108,23 @@ class Modules {
 };
 Modules& modules();
 
-// Where the compiler's message of a failed load goes, beside the log: the buffers of the JIT
-// options.
+// The JIT options that mean something here: the buffers for the compiler's messages, the register
+// limit, the time it took.
 class JitLog {
  public:
   JitLog() = default;
   JitLog(unsigned count, CUjit_option* options, void** values);
+  static JitLog with_registers(uint32_t most) {
+    JitLog log;
+    log.max_registers_ = most;
+    return log;
+  }
   bool valid() const { return valid_; }
-  // Fills the error buffer and sets both size options to what was written.
-  void report(std::string_view error_text);
+  uint32_t max_registers() const { return max_registers_; }  // 0: no limit
+  bool verbose() const { return verbose_; }
+  // Fills both buffers and sets the size options to what was written, and the wall time since the
+  // options were read.
+  void report(std::string_view error_text, std::string_view info_text = {});
 
  private:
   struct Buffer {
@@ -119,20 +132,30 @@ class JitLog {
     size_t capacity = 0;
     void** size_value = nullptr;
   };
+  void read_option(CUjit_option option, void** value);
   static void fill(Buffer& buffer, std::string_view text);
   bool valid_ = true;
+  bool verbose_ = false;
+  uint32_t max_registers_ = 0;
+  void** wall_time_ms_ = nullptr;
+  uint64_t started_ns_ = 0;
   Buffer info_;
   Buffer error_;
 };
 
-// Loads PTX into `context`, with handles for module and functions. `settings_of`: a library whose
-// kernels' settings the functions share, or null.
-CUresult load_ptx(const Context& context, const std::string& ptx, JitLog& log,
-                  std::shared_ptr<Module>& out, Library* settings_of = nullptr);
-// The PTX of an image in memory, or of a file.
-CUresult load_image(const void* image, JitLog& log, std::string& ptx);
-CUresult load_image(std::span<const uint8_t> image, JitLog& log, std::string& ptx);
-CUresult load_image_file(const char* path, JitLog& log, std::string& ptx);
+// Loads an image (PTX text or machine code) into `context`, with handles for module and functions.
+// `settings_of`: a library whose kernels' settings the functions share, or null.
+CUresult load_on_device(const Context& context, const std::string& image, JitLog& log,
+                        std::shared_ptr<Module>& out, Library* settings_of = nullptr);
+// What the device takes of an image in memory, or in a file (fatbin.h).
+CUresult read_image(const void* source, JitLog& log, std::string& image);
+CUresult read_image(std::span<const uint8_t> source, JitLog& log, std::string& image);
+CUresult read_image_file(const char* path, JitLog& log, std::string& image);
+// Names of the kernels of an image that is loaded nowhere yet.
+std::vector<std::string> kernel_names(const std::string& image);
+// All bytes of a file; false: it cannot be read.
+bool read_file(const char* path, std::string& out);
+int device_sm();
 void unload_module(const std::shared_ptr<Module>& module);
 
 // A CUfunction, or a CUkernel cast to one (then its function in the current context).

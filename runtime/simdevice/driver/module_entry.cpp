@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuModule*
+#include <strings.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 
 #include "runtime/simdevice/driver/capture.h"
@@ -21,16 +24,16 @@ CUresult load_module(CUmodule* out, Source source, const Reader& reader, JitLog 
   std::shared_ptr<Context> context;
   SIM_TRY(current_context(context));
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::string ptx;
-  SIM_TRY(reader(source, log, ptx));
+  std::string image;
+  SIM_TRY(reader(source, log, image));
   std::shared_ptr<Module> module;
-  SIM_TRY(load_ptx(*context, ptx, log, module));
+  SIM_TRY(load_on_device(*context, image, log, module));
   *out = handle_of(module);
   return CUDA_SUCCESS;
 }
 
-CUresult from_memory(const void* image, JitLog& log, std::string& ptx) {
-  return load_image(image, log, ptx);
+CUresult from_memory(const void* source, JitLog& log, std::string& image) {
+  return read_image(source, log, image);
 }
 
 CUresult find_module(CUmodule handle, std::shared_ptr<Module>& out) {
@@ -53,7 +56,7 @@ CUresult cuModuleLoadDataEx(CUmodule* out, const void* image, unsigned count, CU
   return load_module(out, image, from_memory, JitLog(count, options, values));
 }
 CUresult cuModuleLoad(CUmodule* out, const char* path) {
-  return load_module(out, path, load_image_file, JitLog());
+  return load_module(out, path, read_image_file, JitLog());
 }
 
 CUresult cuModuleUnload(CUmodule handle) {
@@ -110,6 +113,10 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule hand
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* out) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = CU_MODULE_EAGER_LOADING;
+  // What the environment asks for; lazy is the default since CUDA 12.2. Here a module is loaded
+  // whole, a library where a context first needs it.
+  const char* mode = getenv("CUDA_MODULE_LOADING");
+  const bool eager = mode != nullptr && strcasecmp(mode, "EAGER") == 0;
+  *out = eager ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
   return CUDA_SUCCESS;
 }

@@ -47,6 +47,10 @@ bool read_kernel(const Json& object, KernelDescription& out) {
   out.local_bytes = number<uint32_t>(object, "local");
   out.max_threads = number<uint32_t>(object, "max_threads");
   out.cooperative = flag(object, "cooperative");
+  out.prints = flag(object, "prints");
+  if (const auto cluster = object.find("cluster"); cluster != object.end() && cluster->is_array())
+    for (size_t i = 0; i < 3 && i < cluster->size(); ++i)
+      if ((*cluster)[i].is_number_unsigned()) out.cluster[i] = (*cluster)[i].get<uint32_t>();
   const auto params = object.find("params");
   if (out.name.empty() || params == object.end() || !read_params(*params, out.params)) return false;
   for (const ParamDescription& param : out.params)
@@ -58,7 +62,7 @@ bool read_kernel(const Json& object, KernelDescription& out) {
 bool read_global(const Json& object, GlobalDescription& out) {
   if (!object.is_object()) return false;
   out = {text(object, "name"), number<uint64_t>(object, "address"),
-         number<uint64_t>(object, "bytes")};
+         number<uint64_t>(object, "bytes"), flag(object, "managed")};
   return !out.name.empty();
 }
 

@@ -2,10 +2,12 @@
 #include "runtime/simdevice/server/kernel_runner.h"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <mutex>
 
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
@@ -57,8 +59,10 @@ BlockCounters guess(const Launch& launch) {
 class HangUpWatch {
  public:
   explicit HangUpWatch(int socket_fd) : socket_fd_(socket_fd), looked_ns_(monotonic_now_ns()) {}
+  // Thread-safe.
   bool hung_up() {
     if (socket_fd_ < 0) return false;
+    const std::lock_guard lock(mutex_);
     const uint64_t now_ns = monotonic_now_ns();
     if (now_ns - looked_ns_ < kLookEveryNs) return false;
     looked_ns_ = now_ns;
@@ -69,8 +73,28 @@ class HangUpWatch {
  private:
   static constexpr uint64_t kLookEveryNs = 20'000'000;
   int socket_fd_;
+  std::mutex mutex_;
   uint64_t looked_ns_;
 };
+
+// Of what printf printed; the client reads the file. A full disk loses text, nothing else.
+void append_text(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+KernelShape shape_of(const Launch& launch) {
+  const KernelInfo& info = launch.module->program->kernels()[launch.kernel];
+  KernelShape shape;
+  shape.threads_per_block = launch.shape.threads_per_block();
+  shape.regs_per_thread = info.regs_per_thread;
+  shape.smem_bytes_per_block = info.static_smem_bytes + launch.shape.dynamic_smem_bytes;
+  shape.blocks = launch.shape.block_count();
+  return shape;
+}
 
 std::array<uint64_t, kSampleBlocks> spread_blocks(uint64_t blocks) {
   std::array<uint64_t, kSampleBlocks> chosen{};
@@ -99,6 +123,7 @@ KernelRunner::SampleKeys KernelRunner::sample_keys(const Launch& launch) {
   for (int i = 0; i < 3; ++i)
     hash.add(uint64_t{launch.shape.grid[i]} << 32 | launch.shape.block[i]);
   hash.add(launch.shape.dynamic_smem_bytes);
+  for (uint32_t blocks : launch.shape.cluster) hash.add(blocks);
   const uint64_t shape = hash.value();
   for_each_param_word(launch.params,
                       [&](uint64_t word) { hash.add(looks_like_pointer(word) ? 1 : word); });
@@ -108,12 +133,7 @@ KernelRunner::SampleKeys KernelRunner::sample_keys(const Launch& launch) {
 LaunchOutcome KernelRunner::run(const Launch& launch, ClientMemory& memory, uint64_t model_ns) {
   LaunchOutcome outcome;
   const Counted counted = count(launch, memory, model_ns, outcome.fault);
-  const KernelInfo& info = launch.module->program->kernels()[launch.kernel];
-  KernelShape shape;
-  shape.threads_per_block = launch.shape.threads_per_block();
-  shape.regs_per_thread = info.regs_per_thread;
-  shape.smem_bytes_per_block = info.static_smem_bytes + launch.shape.dynamic_smem_bytes;
-  shape.blocks = launch.shape.block_count();
+  KernelShape shape = shape_of(launch);
   shape.footprint_bytes = footprint_bytes(launch, memory);
   outcome.cost = kernel_cost(device_, shape, counted.sum, counted.blocks);
   return outcome;
@@ -121,6 +141,8 @@ LaunchOutcome KernelRunner::run(const Launch& launch, ClientMemory& memory, uint
 
 KernelRunner::Counted KernelRunner::count(const Launch& launch, ClientMemory& memory,
                                           uint64_t model_ns, Fault& fault) {
+  // There is nothing to run.
+  if (launch.module->program->is_machine_code()) return {guess(launch), 1};
   switch (mode_) {
     case ExecMode::kFull:
       return run_blocks(launch, {}, memory, model_ns, fault);
@@ -151,7 +173,9 @@ KernelRunner::Counted KernelRunner::sampled(const Launch& launch, ClientMemory& 
 KernelRunner::Counted KernelRunner::sample(const Launch& launch, ClientMemory& memory,
                                            uint64_t model_ns) {
   auto blocks = spread_blocks(launch.shape.block_count());
-  const auto last = std::unique(blocks.begin(), blocks.end());
+  auto last = std::unique(blocks.begin(), blocks.end());
+  // Blocks that meet at a barrier of the grid cannot be run without the others.
+  if (launch.cooperative) last = blocks.begin();
   Fault fault;
   Counted counted = run_blocks(launch, {blocks.begin(), last}, memory, model_ns, fault);
   // Blocks that were skipped left their results unwritten: a wrong index read from there is no
@@ -162,39 +186,44 @@ KernelRunner::Counted KernelRunner::sample(const Launch& launch, ClientMemory& m
   return counted;
 }
 
+// As many as an idle device holds at a time.
+uint64_t KernelRunner::resident_blocks(const Launch& launch) const {
+  KernelCost cost;
+  set_residency(device_.spec, shape_of(launch), cost);
+  return uint64_t{blocks_per_sm(device_.spec, cost)} * device_.spec.sm_count;
+}
+
 // `sample` empty: all blocks. Faulted blocks count too, as far as they came.
 KernelRunner::Counted KernelRunner::run_blocks(const Launch& launch,
                                                std::span<const uint64_t> sample,
                                                ClientMemory& memory, uint64_t model_ns,
                                                Fault& fault) {
-  const AddressSpace& space = memory.space(launch.module->context);
-  const LaunchClock clock{model_ns, model_ns * device_.spec.clock_mhz / 1000};
-  const uint64_t budget = sample.empty() ? block_budget_ : std::min(block_budget_, kSampleBudget);
-  const uint64_t count = sample.empty() ? launch.shape.block_count() : sample.size();
-  std::vector<Counted> by_worker(pool_.workers());
-  std::mutex fault_mutex;
-  uint64_t fault_block = UINT64_MAX;
+  GridLaunch grid;
+  grid.kernel = launch.kernel;
+  grid.shape = launch.shape;
+  grid.params = launch.params.data();
+  grid.memory = &memory.space(launch.module->context);
+  grid.clock = {model_ns, model_ns * device_.spec.clock_mhz / 1000};
+  grid.budget_warp_instructions =
+      sample.empty() ? block_budget_ : std::min(block_budget_, kSampleBudget);
+  grid.resident_blocks = resident_blocks(launch);
+  grid.cooperative = launch.cooperative;
+  grid.sm_count = device_.spec.sm_count;
+  grid.grid_id = ++launches_;
+  grid.heap = launch.heap;
+  if (launch.print_fd >= 0)
+    grid.print = [fd = launch.print_fd](std::string_view text) { append_text(fd, text); };
+  grid.sample.assign(sample.begin(), sample.end());
+  const auto run = launch.module->program->start_grid(grid);
   HangUpWatch watch(launch.client_socket);
-  pool_.run(count, [&](uint64_t index, unsigned worker) {
-    const uint64_t block = sample.empty() ? index : sample[index];
-    Counted& own = by_worker[worker];
-    Fault found = launch.module->program->run_block(
-        launch.kernel, launch.shape, block, launch.params.data(), space, clock, budget, own.sum);
-    ++own.blocks;
-    if (found.kind == FaultKind::kNone) return worker != 0 || !watch.hung_up();
-    const std::lock_guard lock(fault_mutex);
-    if (block < fault_block) {
-      fault_block = block;
-      fault = std::move(found);
-    }
-    return false;
+  const std::function<bool()> hung_up = [&] { return watch.hung_up(); };
+  const uint64_t blocks = sample.empty() ? launch.shape.block_count() : sample.size();
+  pool_.run(std::min<uint64_t>(pool_.workers(), blocks), [&](uint64_t, unsigned) {
+    run->work(hung_up);
+    return true;
   });
-  Counted total;
-  for (const Counted& part : by_worker) {
-    total.sum.add(part.sum);
-    total.blocks += part.blocks;
-  }
-  return total;
+  fault = run->fault();
+  return {run->counters(), run->blocks_run()};
 }
 
 }  // namespace gacer::simdevice

@@ -37,7 +37,8 @@ Result<std::string> read_ptx(int fd, uint64_t bytes) {
     if (got <= 0) return Error{CUDA_ERROR_INVALID_IMAGE, "module image is shorter than announced"};
     done += static_cast<uint64_t>(got);
   }
-  while (!text.empty() && text.back() == '\0') text.pop_back();
+  // Of PTX text only: machine code may end in zeroes.
+  while (text.front() != '\x7f' && text.size() > 1 && text.back() == '\0') text.pop_back();
   return text;
 }
 
@@ -68,7 +69,9 @@ std::string MessageHandler::handle(Client& client, Packet& packet) {
   }
   const bool one_way = header.type >= static_cast<uint16_t>(SimType::kStreamCreate);
   if (one_way != (header.request_id == 0)) return "request id does not suit the message type";
-  if (client.known() == (type == SimType::kHello)) return "hello is missing or repeated";
+  const bool introduces = type == SimType::kHello || type == SimType::kObserve;
+  if (client.known() == introduces) return "hello is missing or repeated";
+  if (client.observer && type != SimType::kFigures) return "an observer may only ask for figures";
   return dispatch(client, type, packet);
 }
 
@@ -77,6 +80,16 @@ std::string MessageHandler::dispatch(Client& client, SimType type, Packet& packe
   switch (type) {
     case SimType::kHello:
       return hello(client, bytes);
+    case SimType::kObserve:
+      return observe(client, bytes);
+    case SimType::kFigures:
+      return figures(client, bytes);
+    case SimType::kPrintBuffer:
+      return print_buffer(client, bytes);
+    case SimType::kHeapLimit:
+      return heap_limit(client, bytes);
+    case SimType::kTrace:
+      return trace(client, bytes);
     case SimType::kContextCreate:
       return context_create(client, bytes);
     case SimType::kContextDestroy:
@@ -95,6 +108,8 @@ std::string MessageHandler::dispatch(Client& client, SimType type, Packet& packe
       return module_load(client, packet);
     case SimType::kModuleUnload:
       return module_unload(client, bytes);
+    case SimType::kModuleGlobal:
+      return module_global(client, bytes);
     case SimType::kMpsQuery:
       return mps_query(client, bytes);
     case SimType::kPeerAccess:
@@ -201,6 +216,7 @@ std::string MessageHandler::context_destroy(Client& client, std::span<const uint
   });
   std::erase_if(client.modules,
                 [&](const auto& entry) { return entry.second->context == message.context; });
+  client.heaps.erase(message.context);
   client.memory.remove_context(message.context);
   return reply(client, id, CUDA_SUCCESS);
 }
@@ -217,6 +233,7 @@ std::string MessageHandler::module_load(Client& client, Packet& packet) {
   const int target = device_.spec.compute_major * 10 + device_.spec.compute_minor;
   auto loaded = load_module(*ptx, target, message.context, client.memory);
   if (!loaded) return reply_status(client, id, loaded.error());
+  if (message.max_registers != 0) loaded->program->limit_registers(message.max_registers);
   if (!charge_module(client, *loaded)) {
     unload_module(*loaded, client.memory);
     return reply_text(client, id, CUDA_ERROR_OUT_OF_MEMORY, "no device memory for the module");
@@ -236,7 +253,7 @@ std::string MessageHandler::module_load(Client& client, Packet& packet) {
 bool MessageHandler::charge_module(const Client& client, LoadedModule& module) {
   if (client.module_bytes == 0) return true;
   DeviceMemory* device = client.memory.device_of(module.context);
-  module.overhead = Backing::on_device(*device, client.module_bytes);
+  module.overhead = Backing::on_device(*device, client.module_bytes, client.pid);
   return module.overhead != nullptr;
 }
 
@@ -249,6 +266,17 @@ std::string MessageHandler::module_unload(Client& client, std::span<const uint8_
   unload_module(*found->second, client.memory);
   client.modules.erase(found);
   return reply(client, message.header.request_id, CUDA_SUCCESS);
+}
+
+std::string MessageHandler::module_global(Client& client, std::span<const uint8_t> bytes) {
+  ModuleGlobalMsg message;
+  if (!parse(bytes, message)) return kWrongSize;
+  const uint32_t id = message.header.request_id;
+  const auto found = client.modules.find(message.module);
+  if (found == client.modules.end()) return reply(client, id, CUDA_ERROR_INVALID_HANDLE);
+  const bool placed =
+      place_managed(*found->second, message.global, message.address, client.memory);
+  return reply(client, id, placed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
 std::string MessageHandler::mps_query(Client& client, std::span<const uint8_t> bytes) {
@@ -264,6 +292,9 @@ std::string MessageHandler::stream_create(Client& client, std::span<const uint8_
   if (message.stream == 0 || message.stream >= kSimStreams || message.blocking > 2)
     return "stream id or kind out of range";
   if (client.streams.contains(message.stream)) return "stream id is in use";
+  constexpr uint32_t kGreenGroup = 0x8000'0000U;
+  const uint32_t order_group =
+      message.group == 0 ? message.context : kGreenGroup | message.group;
   SmMask sms;
   for (uint32_t i = 0; i < device_.spec.sm_count; ++i)
     if ((message.sm_mask[i / 64] >> (i % 64) & 1) != 0) sms.add(i);
@@ -271,7 +302,7 @@ std::string MessageHandler::stream_create(Client& client, std::span<const uint8_
   const DeviceMemory* memory = client.memory.device_of(message.context);
   const uint32_t device = memory == nullptr ? 0 : memory->index();
   Engine& engine = engines_[device];
-  const uint32_t stream = engine.add_stream(client.engine_clients[device], message.context,
+  const uint32_t stream = engine.add_stream(client.engine_clients[device], order_group,
                                             kKinds[message.blocking], priority, sms);
   client.streams[message.stream] = {&engine, stream, message.context, priority, 0};
   return {};

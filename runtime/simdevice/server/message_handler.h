@@ -8,6 +8,7 @@
 #include <deque>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/simdevice/engine/engine.h"
 #include "runtime/simdevice/server/client.h"
@@ -26,14 +27,15 @@ class MessageHandler {
   // One memory and one engine a device.
   MessageHandler(const DeviceModel& device, std::span<DeviceMemory> memory,
                  std::deque<Engine>& engines, ShareRegistry& shares, OpExecutor& executor,
-                 ModelClock& clock, Timeline& timeline)
+                 ModelClock& clock, Timeline& timeline, const Clients& clients)
       : device_(device),
         memory_(memory),
         engines_(engines),
         shares_(shares),
         executor_(executor),
         clock_(clock),
-        timeline_(timeline) {}
+        timeline_(timeline),
+        clients_(clients) {}
 
   // Empty: handled. Otherwise why the client must be disconnected.
   std::string handle(Client& client, Packet& packet);
@@ -47,10 +49,19 @@ class MessageHandler {
   std::string module_load(Client& client, Packet& packet);
   static bool charge_module(const Client& client, LoadedModule& module);
   std::string module_unload(Client& client, std::span<const uint8_t> bytes);
+  std::string module_global(Client& client, std::span<const uint8_t> bytes);
   std::string mps_query(Client& client, std::span<const uint8_t> bytes);
   std::string stream_create(Client& client, std::span<const uint8_t> bytes);
   std::string stream_destroy(Client& client, std::span<const uint8_t> bytes);
   std::string event_destroy(Client& client, std::span<const uint8_t> bytes);
+
+  // observer_messages.cpp
+  std::string observe(Client& client, std::span<const uint8_t> bytes);
+  std::string figures(Client& client, std::span<const uint8_t> bytes);
+  std::vector<ProcessFigures> process_figures(uint32_t device);
+  std::string trace(Client& client, std::span<const uint8_t> bytes);
+  std::string print_buffer(Client& client, std::span<const uint8_t> bytes);
+  std::string heap_limit(Client& client, std::span<const uint8_t> bytes);
 
   // memory_messages.cpp
   std::string mem_alloc(Client& client, std::span<const uint8_t> bytes);
@@ -104,6 +115,7 @@ class MessageHandler {
   OpExecutor& executor_;
   ModelClock& clock_;
   Timeline& timeline_;
+  const Clients& clients_;
   uint64_t next_module_ = 1;
 };
 

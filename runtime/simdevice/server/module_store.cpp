@@ -4,13 +4,20 @@
 #include <cuda.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <utility>
 
+#include "runtime/simdevice/image/elf_view.h"
 #include "runtime/simdevice/server/json_text.h"
+#include "runtime/simdevice/server/machine_code.h"
 
 namespace gacer::simdevice {
 namespace {
+
+// Of toolkit 13.0.
+constexpr unsigned kIsaMajor = 9;
+constexpr unsigned kIsaMinor = 0;
 
 void append_number(std::string& json, const char* key, uint64_t value) {
   json += ",\"";
@@ -33,7 +40,11 @@ void append_kernel(std::string& json, const KernelInfo& kernel) {
   append_number(json, "smem", kernel.static_smem_bytes);
   append_number(json, "local", kernel.local_bytes);
   append_number(json, "max_threads", kernel.max_threads_per_block);
-  json += std::string(",\"cooperative\":") + (kernel.uses_grid_barrier ? "true}" : "false}");
+  json += std::string(",\"cooperative\":") + (kernel.uses_grid_barrier ? "true" : "false");
+  json += std::string(",\"prints\":") + (kernel.prints ? "true" : "false");
+  const auto& cluster = kernel.cluster;
+  json += ",\"cluster\":[" + std::to_string(cluster[0]) + "," + std::to_string(cluster[1]) + "," +
+          std::to_string(cluster[2]) + "]}";
 }
 
 void append_global(std::string& json, const GlobalInfo& global, uint64_t address) {
@@ -41,7 +52,7 @@ void append_global(std::string& json, const GlobalInfo& global, uint64_t address
   append_json_string(json, global.name);
   append_number(json, "address", address);
   append_number(json, "bytes", global.bytes);
-  json += "}";
+  json += global.is_managed ? ",\"managed\":true}" : "}";
 }
 
 Status place_globals(LoadedModule& module, ClientMemory& memory) {
@@ -61,6 +72,7 @@ void fill_globals(const LoadedModule& module, ClientMemory& memory) {
   for (size_t i = 0; i < globals.size(); ++i) {
     const GlobalInfo& global = globals[i];
     uint8_t* to = memory.resolve(module.global_addresses[i], std::max<uint64_t>(global.bytes, 1));
+    if (to == nullptr) continue;  // a managed one whose memory the client took away
     std::copy_n(global.initial.begin(), std::min<uint64_t>(global.initial.size(), global.bytes),
                 to);
     for (const auto& [offset, index] : global.relocations) {
@@ -73,20 +85,53 @@ void fill_globals(const LoadedModule& module, ClientMemory& memory) {
   }
 }
 
+bool later_isa(std::string_view ptx) {
+  const size_t at = ptx.find(".version");
+  if (at == std::string_view::npos) return false;
+  const size_t number = ptx.find_first_of("0123456789", at);
+  unsigned major = 0, minor = 0;
+  if (number == std::string_view::npos) return false;
+  const char* end = ptx.data() + ptx.size();
+  const auto parsed = std::from_chars(ptx.data() + number, end, major);
+  if (parsed.ptr != end && *parsed.ptr == '.') std::from_chars(parsed.ptr + 1, end, minor);
+  return major > kIsaMajor || (major == kIsaMajor && minor > kIsaMinor);
+}
+
+Result<std::shared_ptr<Program>> make_program(std::string_view image, int target_sm) {
+  const std::span bytes(reinterpret_cast<const uint8_t*>(image.data()), image.size());
+  if (is_elf(bytes)) return machine_code_program(bytes, target_sm);
+  auto program = Program::compile(image, target_sm);
+  if (program) return program;
+  return Error{later_isa(image) ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION : CUDA_ERROR_INVALID_PTX,
+               program.error().message};
+}
+
 }  // namespace
 
-Result<LoadedModule> load_module(std::string_view ptx, int target_sm, uint32_t context,
+Result<LoadedModule> load_module(std::string_view image, int target_sm, uint32_t context,
                                  ClientMemory& memory) {
-  auto program = Program::compile(ptx, target_sm);
-  if (!program) return Error{CUDA_ERROR_INVALID_PTX, program.error().message};
+  auto program = make_program(image, target_sm);
+  if (!program) return program.error();
   LoadedModule module;
   module.context = context;
-  module.content_hash = std::hash<std::string_view>{}(ptx);
+  module.content_hash = std::hash<std::string_view>{}(image);
   module.program = std::move(*program);
   if (Status placed = place_globals(module, memory); !placed) return placed.error();
   module.program->bind_globals(module.global_addresses);
   fill_globals(module, memory);
   return module;
+}
+
+bool place_managed(LoadedModule& module, uint32_t global, uint64_t address, ClientMemory& memory) {
+  const auto& globals = module.program->globals();
+  if (global >= globals.size() || !globals[global].is_managed ||
+      ClientMemory::is_device_address(address) ||
+      memory.resolve(address, std::max<uint64_t>(globals[global].bytes, 1)) == nullptr)
+    return false;
+  memory.free(std::exchange(module.global_addresses[global], address));
+  module.program->bind_globals(module.global_addresses);
+  fill_globals(module, memory);
+  return true;
 }
 
 void unload_module(const LoadedModule& module, ClientMemory& memory) {

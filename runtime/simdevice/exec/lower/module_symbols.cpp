@@ -102,6 +102,7 @@ Status add_global(const ptx::Variable& v, ModuleSymbols& out) {
   info.bytes = bytes_of(v);
   info.align = v.natural_align();
   info.is_const = v.space == ptx::Space::kConst;
+  info.is_managed = v.attributes.find("managed") != std::string::npos;
   if (v.linkage == "extern" && out.global_index.contains(v.name)) return {};
   if (v.linkage == "extern")
     return at_line(v.line.number, v.name + ": extern variables of other modules are not supported");
