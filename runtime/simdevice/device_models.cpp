@@ -13,11 +13,15 @@ const auto& table() {
   static const std::array models = {
 #define GACER_SIM_DEVICE(key, name, major, minor, sms, mhz, threads, blocks, regs, smem_sm,      \
                          smem_optin, smem_reserved, smem_unit, reg_unit, memory, l2, dram, pcie, \
-                         engines, fp32, int32, sfu, fp64, tensor, ldst, l2_clk, dram_clk)        \
+                         engines, fp32, int32, sfu, fp64, tensor, ldst, l1_kib, l2_bytes,        \
+                         dram_eff, fp64_clk, sfu_clk, tensor_clk, shared_clk, l1_clk, l2_clk,    \
+                         dram_clk)                                                               \
   DeviceModel{                                                                                   \
       DeviceSpec{name, #key, major, minor, sms, mhz, threads, blocks, regs, smem_sm, smem_optin, \
                  smem_reserved, smem_unit, reg_unit, memory, l2, dram, pcie, engines},           \
-      PipeRates{4.0, fp32, int32, sfu, fp64, tensor, ldst, 64.0, l2_clk, dram_clk}},
+      PipeRates{4.0, fp32, int32, sfu, fp64, tensor, ldst},                                      \
+      MemorySystem{uint64_t{l1_kib} << 10, l2_bytes, dram_eff, l1_clk, l2_clk, dram_clk},        \
+      {0, 4, fp64_clk, sfu_clk, shared_clk, l2_clk, l2_clk, tensor_clk}},
 #include "runtime/simdevice/device_models.def"
 #undef GACER_SIM_DEVICE
   };

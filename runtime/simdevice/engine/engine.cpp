@@ -23,8 +23,9 @@ bool takes_time(OpKind kind) {
 Engine::Engine(const DeviceModel& device, EngineHost& host)
     : device_(device),
       host_(host),
-      slicer_(device.spec),
-      flows_(device.spec.dram_bytes_per_ns * kDramEfficiency * kFlowShareOfDram, kFlowWeight) {}
+      slicer_(device),
+      flows_(device.spec.dram_bytes_per_ns * device.memory.dram_efficiency * kFlowShareOfDram,
+             kFlowWeight) {}
 
 uint32_t Engine::add_client(const ClientConfig& config) {
   const uint32_t id = next_client_++;

@@ -10,10 +10,110 @@ namespace {
 
 constexpr double kSectorBytes = 32.0;
 constexpr double kL1SectorsPerClock = 4.0;  // 128 bytes a clock, all architectures listed
+constexpr double kChainUnits = 16.0;        // BlockCounters::chain
+constexpr double kPartitions = 4.0;         // of an SM; a warp stays in one
 
 uint64_t round_up(uint64_t value, uint64_t unit) {
   return unit == 0 ? value : (value + unit - 1) / unit * unit;
 }
+
+double real(uint64_t value) {
+  return static_cast<double>(value);
+}
+
+double clock_ns(const DeviceModel& device) {
+  return 1000.0 / static_cast<double>(device.spec.clock_mhz);
+}
+
+BlockAccesses accesses_of(const KernelShape& shape, const BlockCounters& sum, double blocks) {
+  BlockAccesses out;
+  out.first_read_bytes = real(sum.unique_bytes_read) / blocks;
+  out.first_written_bytes = real(sum.unique_bytes_written) / blocks;
+  // Counters made by hand may give only one of the two.
+  out.read_bytes =
+      std::max(out.first_read_bytes, real(sum.global_sectors_read) * kSectorBytes / blocks);
+  out.written_bytes =
+      std::max(out.first_written_bytes, real(sum.global_sectors_written) * kSectorBytes / blocks);
+  out.atomic_bytes = real(sum.atomics) * kSectorBytes / blocks;
+  for (size_t i = 0; i < kReuseBuckets; ++i) {
+    const ReuseBucket& bucket = sum.reuse[i];
+    const uint64_t sectors = bucket.read_sectors + bucket.written_sectors;
+    if (sectors == 0) continue;
+    out.again[i] = {real(bucket.distance) / real(sectors) * kSectorBytes,
+                    real(bucket.read_sectors) * kSectorBytes / blocks,
+                    real(bucket.written_sectors) * kSectorBytes / blocks};
+  }
+  out.grid_blocks = real(std::max<uint64_t>(shape.blocks, 1));
+  const double all = out.first_bytes() * out.grid_blocks;
+  out.grid_bytes = shape.footprint_bytes == 0 ? all : std::min(all, real(shape.footprint_bytes));
+  return out;
+}
+
+// The longest warp, without its waiting for global loads: clocks.
+double chain_clocks(const DeviceModel& device, const BlockCounters& sum, double longer) {
+  double clocks = 0;
+  for (size_t i = 0; i < kLatencyCount; ++i)
+    if (static_cast<Latency>(i) != Latency::kGlobal)
+      clocks += real(sum.chain[i]) / kChainUnits * device.latency_clocks[i];
+  return clocks / real(sum.warps) * longer;
+}
+
+void set_chain(const DeviceModel& device, const BlockCounters& sum, CacheDependence& out) {
+  double clocks = 0;
+  if (sum.warps == 0 || sum.warp_instructions == 0) {
+    clocks = real(sum.longest_warp_instructions) * kDependentIssueClocks;
+    const double loads = real(sum.longest_warp_global_loads);
+    out.load_rounds = loads > 0 ? std::max(1.0, loads / kLoadsInFlight) : 0.0;
+  } else {
+    const double mean = real(sum.warp_instructions) / real(sum.warps);
+    const double longer = std::max(1.0, real(sum.longest_warp_instructions) / mean);
+    clocks = chain_clocks(device, sum, longer);
+    out.load_rounds = real(sum.chain[static_cast<size_t>(Latency::kGlobal)]) / kChainUnits /
+                      real(sum.warps) * longer;
+  }
+  out.fixed_ns = kBlockOverheadNs + clocks * clock_ns(device) + real(sum.longest_warp_sleep_ns);
+}
+
+void set_pipes(const DeviceModel& device, const BlockCounters& sum, double blocks,
+               CacheDependence& out) {
+  const PipeRates& rate = device.pipes;
+  auto& pipe_ns = out.without_memory.pipe_ns;
+  const auto busy = [&](uint64_t count, double per_clock) {
+    return real(count) / blocks / per_clock * clock_ns(device);
+  };
+  pipe_ns[kIssue] = busy(sum.warp_instructions, rate.issue);
+  pipe_ns[kFp32] = busy(sum.fp32_warp, rate.fp32);
+  pipe_ns[kInt32] = busy(sum.int_warp, rate.int32);
+  pipe_ns[kSfu] = busy(sum.sfu_warp, rate.sfu);
+  pipe_ns[kFp64] = busy(sum.fp64_warp, rate.fp64);
+  pipe_ns[kTensor] = busy(sum.tensor_warp, rate.tensor);
+  pipe_ns[kLoadStore] =
+      std::max(busy(sum.memory_warp, rate.load_store),
+               busy(sum.global_sectors_read + sum.global_sectors_written, kL1SectorsPerClock));
+}
+
+// A block of one to three warps leaves partitions of the SM idle.
+void set_least(uint32_t warps, CacheDependence& out) {
+  const auto& pipe_ns = out.without_memory.pipe_ns;
+  const double used = std::min<double>(kPartitions, warps);
+  out.least_ns =
+      *std::max_element(pipe_ns.begin(), pipe_ns.begin() + kLoadStore) * kPartitions / used;
+}
+
+// As the only kernel on the device.
+CacheSituation alone(const DeviceModel& device, const KernelCost& cost,
+                     const CacheDependence& caches) {
+  CacheSituation where;
+  where.blocks_on_sm = caches.blocks_on_sm;
+  where.l1_bytes =
+      std::max(0.0, real(device.memory.l1_bytes) - caches.blocks_on_sm * cost.smem_bytes);
+  where.blocks_on_device =
+      std::min(caches.accesses.grid_blocks, caches.blocks_on_sm * device.spec.sm_count);
+  where.l2_bytes = real(device.spec.l2_bytes);
+  return where;
+}
+
+}  // namespace
 
 void set_residency(const DeviceSpec& spec, const KernelShape& shape, KernelCost& cost) {
   cost.threads = static_cast<uint32_t>(round_up(std::max(shape.threads_per_block, 1U), 32));
@@ -24,76 +124,45 @@ void set_residency(const DeviceSpec& spec, const KernelShape& shape, KernelCost&
   cost.smem_bytes = static_cast<uint32_t>(round_up(smem, spec.smem_alloc_granularity_bytes));
 }
 
-struct Traffic {
-  double l2_bytes = 0;    // of one block, what passes L1
-  double dram_bytes = 0;  // of one block, what passes L2
-};
-
-// L1 catches what a block reads twice. Of what passes, the grid's footprint comes from DRAM once;
-// the rest, reads of the same bytes by several blocks, hits L2 for as much of the footprint as
-// fits.
-Traffic traffic(const DeviceSpec& spec, const KernelShape& shape, const BlockCounters& sum,
-                double blocks) {
-  Traffic result;
-  result.l2_bytes = (static_cast<double>(sum.unique_bytes_read + sum.unique_bytes_written) +
-                     static_cast<double>(sum.atomics) * kSectorBytes) /
-                    blocks;
-  const double unique =
-      static_cast<double>(sum.unique_bytes_read + sum.unique_bytes_written) / blocks;
-  const double all = unique * static_cast<double>(shape.blocks);
-  const double limit = static_cast<double>(shape.footprint_bytes);
-  const double footprint = shape.footprint_bytes == 0 ? all : std::min(all, limit);
-  if (footprint <= 0) return result;
-  const double missing = std::max(0.0, 1.0 - static_cast<double>(spec.l2_bytes) / footprint);
-  const double dram = footprint + (all - footprint) * missing;
-  result.dram_bytes = dram / static_cast<double>(std::max<uint64_t>(shape.blocks, 1));
-  return result;
+BlockCost cost_in(const DeviceModel& device, const CacheDependence& caches,
+                  const CacheSituation& where) {
+  const MemorySystem& memory = device.memory;
+  const BlockTraffic traffic = block_traffic(caches.accesses, where);
+  BlockCost cost = caches.without_memory;
+  const double read_clocks = traffic.l2_read_bytes / memory.sm_read_bytes_per_clock;
+  const double write_clocks = traffic.l2_written_bytes / memory.sm_write_bytes_per_clock;
+  cost.pipe_ns[kL2] = std::max(read_clocks, write_clocks) * clock_ns(device);
+  cost.l2_ns = (traffic.l2_read_bytes + 2.0 * traffic.l2_written_bytes) /
+               memory.l2_bytes_per_clock * clock_ns(device);
+  cost.dram_bytes = traffic.dram_bytes;
+  const double past_l1 = memory.l2_latency_clocks * (1 - traffic.past_l2) +
+                         memory.dram_latency_clocks * traffic.past_l2;
+  const double load = memory.l1_latency_clocks * (1 - traffic.past_l1) + past_l1 * traffic.past_l1;
+  const double waits_ns = caches.load_rounds * load * clock_ns(device);
+  cost.alone_ns = std::max({BlockCost::kMinAloneNs, caches.fixed_ns + waits_ns, caches.least_ns});
+  return cost;
 }
-
-double mean_load_clocks(const PipeRates& pipes, const BlockCounters& sum, const Traffic& bytes,
-                        double blocks) {
-  const double sectors = static_cast<double>(sum.global_sectors_read) * kSectorBytes / blocks;
-  if (sectors <= 0) return kL1LatencyClocks;
-  const double past_l1 =
-      std::min(1.0, static_cast<double>(sum.unique_bytes_read) / blocks / sectors);
-  const double past_l2 =
-      bytes.l2_bytes > 0 ? std::min(1.0, bytes.dram_bytes / bytes.l2_bytes) : 0.0;
-  const double beyond =
-      pipes.l2_latency_clocks * (1 - past_l2) + pipes.dram_latency_clocks * past_l2;
-  return kL1LatencyClocks * (1 - past_l1) + beyond * past_l1;
-}
-
-}  // namespace
 
 KernelCost kernel_cost(const DeviceModel& device, const KernelShape& shape,
                        const BlockCounters& counters, uint64_t counted_blocks) {
   KernelCost cost;
   set_residency(device.spec, shape, cost);
-  const double blocks = static_cast<double>(std::max<uint64_t>(counted_blocks, 1));
-  const double clock_ns = 1000.0 / static_cast<double>(device.spec.clock_mhz);
-  const PipeRates& rate = device.pipes;
-  const Traffic bytes = traffic(device.spec, shape, counters, blocks);
-  const auto busy = [&](uint64_t count, double per_clock) {
-    return static_cast<double>(count) / blocks / per_clock * clock_ns;
-  };
-  cost.pipe_ns[kIssue] = busy(counters.warp_instructions, rate.issue);
-  cost.pipe_ns[kFp32] = busy(counters.fp32_warp, rate.fp32);
-  cost.pipe_ns[kInt32] = busy(counters.int_warp, rate.int32);
-  cost.pipe_ns[kSfu] = busy(counters.sfu_warp, rate.sfu);
-  cost.pipe_ns[kFp64] = busy(counters.fp64_warp, rate.fp64);
-  cost.pipe_ns[kTensor] = busy(counters.tensor_warp, rate.tensor);
-  cost.pipe_ns[kLoadStore] = std::max(
-      busy(counters.memory_warp, rate.load_store),
-      busy(counters.global_sectors_read + counters.global_sectors_written, kL1SectorsPerClock));
-  cost.pipe_ns[kL2] = bytes.l2_bytes / rate.l2_bytes_per_clock * clock_ns;
-  cost.dram_bytes = bytes.dram_bytes;
-
-  const double loads = static_cast<double>(counters.longest_warp_global_loads);
-  const double waits = loads > 0 ? std::max(1.0, loads / kLoadsInFlight) : 0.0;
-  const double chain =
-      static_cast<double>(counters.longest_warp_instructions) * kDependentIssueClocks +
-      waits * mean_load_clocks(rate, counters, bytes, blocks);
-  cost.alone_ns = std::max(KernelCost::kMinAloneNs, kBlockOverheadNs + chain * clock_ns);
+  const double blocks = real(std::max<uint64_t>(counted_blocks, 1));
+  auto caches = std::make_shared<CacheDependence>();
+  caches->accesses = accesses_of(shape, counters, blocks);
+  set_chain(device, counters, *caches);
+  set_pipes(device, counters, blocks, *caches);
+  set_least(cost.warps(), *caches);
+  const uint64_t per_sm =
+      (std::max<uint64_t>(shape.blocks, 1) + device.spec.sm_count - 1) / device.spec.sm_count;
+  caches->blocks_on_sm =
+      real(std::max<uint64_t>(1, std::min<uint64_t>(per_sm, blocks_per_sm(device.spec, cost))));
+  const CacheSituation where = alone(device, cost, *caches);
+  static_cast<BlockCost&>(cost) = cost_in(device, *caches, where);
+  caches->on_l1 = caches->accesses.comes_back();
+  caches->on_l2 = caches->on_l1 || caches->accesses.is_shared();
+  caches->bytes_per_ns = caches->accesses.all_bytes() / cost.alone_ns;
+  if (caches->accesses.all_bytes() > 0) cost.caches = std::move(caches);
   return cost;
 }
 

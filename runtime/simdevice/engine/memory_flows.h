@@ -25,6 +25,7 @@ class MemoryFlows {
 
   uint64_t next_end_ns() const { return next_end_ns_; }
   bool empty() const { return flows_.empty(); }
+  size_t count() const { return flows_.size(); }
   bool dirty = false;
 
  private:

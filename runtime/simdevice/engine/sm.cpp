@@ -75,7 +75,7 @@ uint32_t Sm::room_for(const DeviceSpec& spec, const KernelCost& cost) const {
 
 void Sm::place(KernelRun& run, uint32_t blocks, uint64_t now_ns) {
   advance(now_ns);
-  groups_.push_back({&run, blocks, 1.0, 1.0 / run.cost.alone_ns, 0.0});
+  groups_.push_back({&run, blocks, 1.0, 0.0, run.cost});
   usage_.blocks += blocks;
   usage_.threads += blocks * run.cost.threads;
   usage_.registers += blocks * run.cost.registers;
@@ -102,15 +102,56 @@ void Sm::advance(uint64_t now_ns) {
   updated_ns_ = now_ns;
 }
 
-double Sm::dram_traffic() const {
-  double bytes = 0;
-  for (const BlockGroup& group : groups_)
-    bytes += group.blocks * group.rate * group.run->cost.dram_bytes;
-  return bytes;
+// Other blocks on the SM, and of the own kernel, press the lines of a block out of L1.
+CacheSituation Sm::situation_of(const DeviceModel& device, const BlockGroup& group) const {
+  const CacheDependence& caches = *group.run->cost.caches;
+  CacheSituation where;
+  where.blocks_on_sm = 0;
+  for (const BlockGroup& other : groups_) {
+    if (other.run == group.run) {
+      where.blocks_on_sm += other.blocks;
+    } else if (const CacheDependence* rival = other.run->cost.caches.get()) {
+      where.on_sm.bytes += other.blocks * rival->accesses.first_bytes();
+      where.on_sm.bytes_per_ns += other.blocks * rival->bytes_per_ns;
+    }
+  }
+  const double l1 = static_cast<double>(device.memory.l1_bytes);
+  where.l1_bytes = std::max(0.0, l1 - usage_.smem_bytes);
+  where.blocks_on_device =
+      std::min(caches.accesses.grid_blocks, where.blocks_on_sm * group.run->usable_sms);
+  where.l2_bytes = static_cast<double>(device.spec.l2_bytes);
+  where.bytes_per_ns = caches.bytes_per_ns;
+  where.on_device = group.run->on_l2;
+  return where;
+}
+
+void Sm::find_cost(const DeviceModel& device, BlockGroup& group) {
+  KernelRun& run = *group.run;
+  const CacheDependence* caches = run.cost.caches.get();
+  if (caches == nullptr || (!caches->on_l1 && (!caches->on_l2 || run.on_l2.bytes <= 0))) return;
+  const CacheSituation where = situation_of(device, group);
+  if (!run.situation_known || run.known_situation != where) {
+    run.known_cost = cost_in(device, *caches, where);
+    run.known_situation = where;
+    run.situation_known = true;
+  }
+  group.cost = run.known_cost;
+}
+
+void Sm::find_costs(const DeviceModel& device) {
+  for (BlockGroup& group : groups_) find_cost(device, group);
+}
+
+void Sm::measure_demands() {
+  dram_demand_ = l2_demand_ = 0;
+  for (const BlockGroup& group : groups_) {
+    dram_demand_ += group.blocks * group.rate * group.cost.dram_bytes;
+    l2_demand_ += group.blocks * group.rate * group.cost.l2_ns;
+  }
 }
 
 void Sm::limit_pipe(unsigned pipe) {
-  share(groups_, 1.0, [pipe](const BlockGroup& group) { return group.run->cost.pipe_ns[pipe]; });
+  share(groups_, 1.0, [pipe](const BlockGroup& group) { return group.cost.pipe_ns[pipe]; });
 }
 
 std::array<double, kPipeCount> Sm::pipe_loads() const {
@@ -118,7 +159,7 @@ std::array<double, kPipeCount> Sm::pipe_loads() const {
   for (const BlockGroup& group : groups_) {
     const double rate = group.blocks * group.rate;
     for (unsigned pipe = 0; pipe < kPipeCount; ++pipe)
-      loads[pipe] += rate * group.run->cost.pipe_ns[pipe];
+      loads[pipe] += rate * group.cost.pipe_ns[pipe];
   }
   return loads;
 }
@@ -133,21 +174,25 @@ void Sm::limit_pipes() {
   }
 }
 
-void Sm::limit_dram(double limit) {
-  share(groups_, limit, [](const BlockGroup& group) { return group.run->cost.dram_bytes; });
+void Sm::limit_memory() {
+  share(groups_, limits_.l2, [](const BlockGroup& group) { return group.cost.l2_ns; });
+  share(groups_, limits_.dram_bytes_per_ns,
+        [](const BlockGroup& group) { return group.cost.dram_bytes; });
 }
 
-void Sm::set_rates(uint64_t now_ns, double dram_limit) {
-  for (BlockGroup& group : groups_) group.rate = group.cap;
+void Sm::set_rates(const DeviceModel& device, uint64_t now_ns, const SmLimits& limits) {
+  if (dirty) find_costs(device);
+  for (BlockGroup& group : groups_) group.rate = 1.0 / group.cost.alone_ns;
   limit_pipes();
-  dram_demand_ = dram_traffic();
-  dram_limit_ = dram_limit;
-  if (dram_demand_ > dram_limit) {
-    limit_dram(dram_limit);
-    // Blocks that wait for DRAM leave issue slots to the others.
+  measure_demands();
+  limits_ = limits;
+  if (dram_demand_ > limits.dram_bytes_per_ns || l2_demand_ > limits.l2) {
+    limit_memory();
+    // Blocks that wait for memory leave issue slots to the others.
     if (groups_.size() > 1) {
       for (BlockGroup& group : groups_)
-        if (group.run->cost.dram_bytes <= 0) group.rate = group.cap;
+        if (group.cost.dram_bytes <= 0 && group.cost.l2_ns <= 0)
+          group.rate = 1.0 / group.cost.alone_ns;
       limit_pipes();
     }
   }

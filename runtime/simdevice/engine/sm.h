@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "runtime/simdevice/engine/kernel_cost.h"
@@ -22,6 +23,12 @@ struct KernelRun {
   uint64_t arrival = 0;  // order among equals
   KernelCost cost;
   SmMask sms;
+  uint32_t usable_sms = 1;
+  CacheRivals on_l2;  // other kernels
+  // The last situation asked for.
+  CacheSituation known_situation;
+  BlockCost known_cost;
+  bool situation_known = false;
   uint64_t blocks_pending = 0;
   uint64_t blocks_running = 0;
   uint64_t first_block_ns = kNever;
@@ -33,8 +40,14 @@ struct BlockGroup {
   KernelRun* run = nullptr;
   uint32_t blocks = 0;
   double remaining = 1.0;  // of a block
-  double cap = 0;          // blocks per ns before DRAM and pipes
   double rate = 0;         // blocks per ns
+  BlockCost cost;          // as things are on this SM
+};
+
+// What device-wide resources leave to each SM.
+struct SmLimits {
+  double dram_bytes_per_ns = std::numeric_limits<double>::infinity();
+  double l2 = std::numeric_limits<double>::infinity();  // share of its time
 };
 
 struct SmUsage {
@@ -52,9 +65,9 @@ class Sm {
 
   // Moves progress to now_ns at the current rates.
   void advance(uint64_t now_ns);
-  // Sets rates so that no pipe is overcommitted and DRAM traffic stays within dram_limit (bytes per
-  // ns; infinity: no limit). Needs advance(now_ns) before.
-  void set_rates(uint64_t now_ns, double dram_limit);
+  // Sets rates so that no pipe is overcommitted and DRAM and L2 traffic stay within the limits
+  // (infinity: none). Needs advance(now_ns) before.
+  void set_rates(const DeviceModel& device, uint64_t now_ns, const SmLimits& limits);
   // Takes out the groups that have ended by now_ns. Returns whether any did.
   bool retire(uint64_t now_ns);
   void remove_client(uint32_t client);
@@ -64,7 +77,9 @@ class Sm {
   uint64_t next_end_ns() const { return next_end_ns_; }
   // DRAM traffic if nothing held it back, set by set_rates: bytes per ns.
   double dram_demand() const { return dram_demand_; }
-  double dram_limit() const { return dram_limit_; }
+  // The same for L2: share of its time.
+  double l2_demand() const { return l2_demand_; }
+  const SmLimits& limits() const { return limits_; }
   const SmUsage& usage() const { return usage_; }
   const std::vector<BlockGroup>& groups() const { return groups_; }
   uint32_t threads_of(uint32_t client) const;
@@ -74,8 +89,11 @@ class Sm {
   void limit_pipes();
   void limit_pipe(unsigned pipe);
   std::array<double, kPipeCount> pipe_loads() const;
-  void limit_dram(double limit);
-  double dram_traffic() const;
+  void find_costs(const DeviceModel& device);
+  void find_cost(const DeviceModel& device, BlockGroup& group);
+  CacheSituation situation_of(const DeviceModel& device, const BlockGroup& group) const;
+  void limit_memory();
+  void measure_demands();
   void schedule_end(uint64_t now_ns);
   void release(const BlockGroup& group);
 
@@ -84,7 +102,8 @@ class Sm {
   uint64_t updated_ns_ = 0;
   uint64_t next_end_ns_ = kNever;
   double dram_demand_ = 0;
-  double dram_limit_ = 0;
+  double l2_demand_ = 0;
+  SmLimits limits_;
 };
 
 }  // namespace gacer::simdevice

@@ -12,31 +12,46 @@ namespace {
 
 // An SM keeps its DRAM share while the fair level moves less than this.
 constexpr double kLevelTolerance = 0.01;
+constexpr double kNoQueue = 0.3;  // of the capacity: below, queues cost less than 1 %
+// A device copy or memset keeps so many requests in flight that its rate is not held back by queues.
+constexpr double kFlowLoad = 4.0;
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 bool runs_before(const KernelRun& a, const KernelRun& b) {
   return a.priority != b.priority ? a.priority < b.priority : a.arrival < b.arrival;
 }
 
+// Changes of what other kernels do to L2 below this share of it are not followed.
+constexpr double kRivalTolerance = 0.05;
+
 bool same_limit(double a, double b) {
   if (std::isinf(a) || std::isinf(b)) return std::isinf(a) && std::isinf(b);
   return std::abs(a - b) <= kLevelTolerance * b;
 }
 
+// What DRAM serves of a demand.
+double served(double demand, double capacity) {
+  const double load = demand / capacity;
+  if (load < kNoQueue) return demand;
+  return demand / std::pow(1.0 + std::pow(load, kDramSaturation), 1.0 / kDramSaturation);
+}
+
 }  // namespace
 
-SmArray::SmArray(const DeviceSpec& spec)
-    : spec_(spec),
-      sms_(spec.sm_count),
-      is_freed_(spec.sm_count),
-      dram_capacity_(spec.dram_bytes_per_ns * kDramEfficiency) {}
+SmArray::SmArray(const DeviceModel& device)
+    : device_(device),
+      spec_(device.spec),
+      sms_(spec_.sm_count),
+      is_freed_(spec_.sm_count),
+      dram_capacity_(spec_.dram_bytes_per_ns * device.memory.dram_efficiency) {}
 
 void SmArray::add(std::unique_ptr<KernelRun> run) {
   const auto place =
       std::upper_bound(runs_.begin(), runs_.end(), run,
                        [](const auto& a, const auto& b) { return runs_before(*a, *b); });
+  set_usable_sms(*run);
   runs_.insert(place, std::move(run));
-  new_runs_ = true;
+  new_runs_ = runs_changed_ = true;
 }
 
 void SmArray::remove_client(uint32_t client) {
@@ -47,6 +62,45 @@ void SmArray::remove_client(uint32_t client) {
   }
   std::erase_if(runs_, [client](const auto& run) { return run->client == client; });
   sm_caps_.erase(client);
+  runs_changed_ = true;
+}
+
+void SmArray::set_usable_sms(KernelRun& run) const {
+  run.usable_sms = run.sms.unrestricted() ? spec_.sm_count : run.sms.count();
+  if (const auto cap = sm_caps_.find(run.client); cap != sm_caps_.end())
+    run.usable_sms = std::min(run.usable_sms, cap->second);
+}
+
+// What running kernels do to each other's data in L2; nothing while all of it fits.
+void SmArray::find_rivals() {
+  runs_changed_ = false;
+  CacheRivals all;
+  const auto rate_of = [](const KernelRun& run) {
+    const CacheDependence& caches = *run.cost.caches;
+    return caches.bytes_per_ns *
+           std::min(caches.accesses.grid_blocks, caches.blocks_on_sm * run.usable_sms);
+  };
+  for (const auto& run : runs_) {
+    if (run->cost.caches == nullptr) continue;
+    all.bytes += run->cost.caches->accesses.grid_bytes;
+    all.bytes_per_ns += rate_of(*run);
+  }
+  const bool fits = all.bytes <= static_cast<double>(spec_.l2_bytes);
+  for (const auto& run : runs_) {
+    if (run->cost.caches == nullptr || !run->cost.caches->on_l2) continue;
+    press(*run, fits ? CacheRivals{}
+                     : CacheRivals{all.bytes - run->cost.caches->accesses.grid_bytes,
+                                   all.bytes_per_ns - rate_of(*run)});
+  }
+}
+
+void SmArray::press(KernelRun& run, const CacheRivals& rivals) {
+  const double change = std::abs(run.on_l2.bytes - rivals.bytes);
+  if (change <= kRivalTolerance * static_cast<double>(spec_.l2_bytes)) return;
+  run.on_l2 = rivals;
+  for (Sm& sm : sms_)
+    for (const BlockGroup& group : sm.groups())
+      if (group.run == &run) sm.dirty = true;
 }
 
 void SmArray::set_sm_cap(uint32_t client, uint32_t sms) {
@@ -172,31 +226,50 @@ void SmArray::spread(uint64_t blocks, uint32_t threads) {
   }
 }
 
-void SmArray::collect_demands(uint64_t now_ns, const MemoryFlows& flows) {
+// Returns the sum of what is asked of DRAM.
+double SmArray::collect_demands(uint64_t now_ns, const MemoryFlows& flows) {
   demands_.clear();
+  l2_demands_.clear();
   for (Sm& sm : sms_) {
     if (sm.dirty) {
       sm.advance(now_ns);
-      sm.set_rates(now_ns, sm.dram_limit() > 0 ? sm.dram_limit() : kUnlimited);
+      sm.set_rates(device_, now_ns, sm.limits());
     }
     if (sm.dram_demand() > 0) demands_.push_back({sm.dram_demand(), 1.0});
+    if (sm.l2_demand() > 0) l2_demands_.push_back({sm.l2_demand(), 1.0});
   }
+  double sum = 0;
+  for (const Demand& demand : demands_) sum += demand.amount;
   flows.append_demands(demands_);
+  return sum + kFlowLoad * static_cast<double>(flows.count()) * dram_capacity_;
+}
+
+SmLimits SmArray::find_limits(uint64_t now_ns, const MemoryFlows& flows) {
+  const double demand = collect_demands(now_ns, flows);
+  SmLimits limits{kUnlimited, kUnlimited};
+  if (demand > 0) limits.dram_bytes_per_ns = fair_level(demands_, served(demand, dram_capacity_));
+  if (!l2_demands_.empty()) limits.l2 = fair_level(l2_demands_, 1.0);
+  return limits;
 }
 
 void SmArray::settle(uint64_t now_ns, MemoryFlows& flows) {
-  collect_demands(now_ns, flows);
-  const double level = demands_.empty() ? kUnlimited : fair_level(demands_, dram_capacity_);
+  if (runs_changed_) find_rivals();
+  const SmLimits limits = find_limits(now_ns, flows);
   for (Sm& sm : sms_) {
-    if (sm.dram_demand() <= 0 || same_limit(level, sm.dram_limit())) continue;
-    // Neither the old nor the new limit is felt.
-    if (sm.dram_demand() <= level && sm.dram_demand() <= sm.dram_limit()) continue;
+    const auto unchanged = [](double demand, double now, double then) {
+      // The same, or neither the old nor the new limit is felt.
+      return demand <= 0 || same_limit(now, then) || (demand <= now && demand <= then);
+    };
+    const SmLimits& then = sm.limits();
+    if (unchanged(sm.dram_demand(), limits.dram_bytes_per_ns, then.dram_bytes_per_ns) &&
+        unchanged(sm.l2_demand(), limits.l2, then.l2))
+      continue;
     sm.advance(now_ns);
-    sm.set_rates(now_ns, level);
+    sm.set_rates(device_, now_ns, limits);
   }
   if (!flows.empty() || flows.dirty) {
     flows.advance(now_ns);
-    flows.set_rates(now_ns, level);
+    flows.set_rates(now_ns, limits.dram_bytes_per_ns);
   }
   find_next_end(flows);
 }
@@ -217,6 +290,7 @@ void SmArray::retire(uint64_t now_ns, std::vector<std::unique_ptr<KernelRun>>& d
   for (auto& run : runs_)
     if (run->blocks_pending == 0 && run->blocks_running == 0) done.push_back(std::move(run));
   std::erase(runs_, nullptr);
+  runs_changed_ = true;
 }
 
 bool SmArray::has_resident_blocks() const {

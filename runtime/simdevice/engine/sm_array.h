@@ -16,7 +16,7 @@ namespace gacer::simdevice {
 
 class SmArray {
  public:
-  explicit SmArray(const DeviceSpec& spec);
+  explicit SmArray(const DeviceModel& device);
 
   // Takes a kernel whose time to start has come.
   void add(std::unique_ptr<KernelRun> run);
@@ -56,7 +56,11 @@ class SmArray {
   uint64_t count_up_to(uint32_t level, uint32_t threads) const;
   void find_next_end(const MemoryFlows& flows);
   void mark_freed(uint32_t sm);
-  void collect_demands(uint64_t now_ns, const MemoryFlows& flows);
+  void set_usable_sms(KernelRun& run) const;
+  void find_rivals();
+  void press(KernelRun& run, const CacheRivals& rivals);
+  double collect_demands(uint64_t now_ns, const MemoryFlows& flows);
+  SmLimits find_limits(uint64_t now_ns, const MemoryFlows& flows);
 
   struct Candidate {
     uint32_t sm = 0;
@@ -65,6 +69,7 @@ class SmArray {
     uint32_t take = 0;
   };
 
+  const DeviceModel& device_;
   const DeviceSpec& spec_;
   std::vector<Sm> sms_;
   std::vector<std::unique_ptr<KernelRun>> runs_;  // by priority, then arrival
@@ -72,10 +77,11 @@ class SmArray {
   std::vector<uint32_t> freed_;  // SMs with new room since the last dispatch, each once
   std::vector<bool> is_freed_;
   std::vector<Candidate> candidates_;
-  std::vector<Demand> demands_;
+  std::vector<Demand> demands_, l2_demands_;
   uint64_t next_end_ns_ = kNever;
   double dram_capacity_;
   bool new_runs_ = false;
+  bool runs_changed_ = false;
   int expected_ = 0;
 };
 

@@ -10,20 +10,22 @@ namespace gacer::simdevice {
 namespace {
 
 // Registers and shared memory of all SMs, saved or restored at DRAM speed.
-uint64_t state_copy_ns(const DeviceSpec& spec) {
+uint64_t state_copy_ns(const DeviceModel& device) {
+  const DeviceSpec& spec = device.spec;
   const double state = static_cast<double>(spec.sm_count) *
                        (4.0 * spec.regs_per_sm + static_cast<double>(spec.smem_per_sm_bytes));
-  return static_cast<uint64_t>(state / (spec.dram_bytes_per_ns * kDramEfficiency));
+  return static_cast<uint64_t>(state / (spec.dram_bytes_per_ns * device.memory.dram_efficiency));
 }
 
 }  // namespace
 
-TimeSlicer::TimeSlicer(const DeviceSpec& spec) : spec_(spec), state_copy_ns_(state_copy_ns(spec)) {}
+TimeSlicer::TimeSlicer(const DeviceModel& device)
+    : device_(device), state_copy_ns_(state_copy_ns(device)) {}
 
 SmArray& TimeSlicer::array(uint32_t group) {
   for (Group& known : groups_)
     if (known.id == group) return *known.sms;
-  groups_.push_back({group, std::make_unique<SmArray>(spec_)});
+  groups_.push_back({group, std::make_unique<SmArray>(device_)});
   return *groups_.back().sms;
 }
 

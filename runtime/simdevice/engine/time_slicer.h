@@ -14,7 +14,7 @@ namespace gacer::simdevice {
 
 class TimeSlicer {
  public:
-  explicit TimeSlicer(const DeviceSpec& spec);
+  explicit TimeSlicer(const DeviceModel& device);
 
   // The array of group `group` (0: the MPS clients), made when first asked for.
   SmArray& array(uint32_t group);
@@ -39,7 +39,7 @@ class TimeSlicer {
   void begin_switch(size_t to, uint64_t now_ns);
   void finish_switch(uint64_t now_ns);
 
-  const DeviceSpec& spec_;
+  const DeviceModel& device_;
   std::vector<Group> groups_;
   size_t current_ = kNone;
   uint64_t slice_end_ns_ = 0;

@@ -22,10 +22,10 @@ inline constexpr double kBlockOverheadNs = 400.0;
 // Issue of dependent instructions of one warp, and global loads of one warp in flight at a time.
 inline constexpr double kDependentIssueClocks = 4.0;
 inline constexpr double kLoadsInFlight = 4.0;
-inline constexpr double kL1LatencyClocks = 32.0;
 
-// Share of the peak DRAM bandwidth that streaming kernels reach.
-inline constexpr double kDramEfficiency = 0.90;
+// Queues form before DRAM is full: of a demand d and a capacity c, d / (1 + (d/c)^n)^(1/n) is
+// served.
+inline constexpr double kDramSaturation = 3.0;
 
 inline constexpr uint64_t kCopySetupNs = 1500;
 inline constexpr double kPageableRate = 0.5;           // of the pinned rate

@@ -62,7 +62,7 @@ TEST(Copies, GoOnWhileContextsAreSwitched) {
   const OpId in = h.copy(h.stream(h.client(false)), OpKind::kCopyToDevice, kBytes);
   ASSERT_TRUE(h.run_dry());
   EXPECT_NEAR(static_cast<double>(h.duration_of(in)), 1e6 + kCopySetupNs, 2);
-  const double rate = h.device.spec.dram_bytes_per_ns * kDramEfficiency;
+  const double rate = h.device.spec.dram_bytes_per_ns * h.device.memory.dram_efficiency;
   EXPECT_LT(static_cast<double>(h.duration_of(on_device)), 2.0 * (1ULL << 30) / rate / 0.85 * 1.01);
 }
 

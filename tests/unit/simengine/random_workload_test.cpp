@@ -118,7 +118,7 @@ class RandomWorkload {
     const SmArray* sms = h_.engine.active_sms();
     if (sms == nullptr) return;
     const DeviceSpec& spec = h_.device.spec;
-    double dram = 0;
+    double dram = 0, l2 = 0;
     for (const Sm& sm : sms->sms()) {
       SmUsage sum;
       std::array<double, kPipeCount> pipes{};
@@ -128,10 +128,11 @@ class RandomWorkload {
         sum.threads += group.blocks * cost.threads;
         sum.registers += group.blocks * cost.registers;
         sum.smem_bytes += group.blocks * cost.smem_bytes;
-        dram += group.blocks * group.rate * cost.dram_bytes;
-        EXPECT_LE(group.rate, 1.0 / cost.alone_ns * (1 + 1e-9));
+        dram += group.blocks * group.rate * group.cost.dram_bytes;
+        l2 += group.blocks * group.rate * group.cost.l2_ns;
+        EXPECT_LE(group.rate, 1.0 / group.cost.alone_ns * (1 + 1e-9));
         for (unsigned p = 0; p < kPipeCount; ++p)
-          pipes[p] += group.blocks * group.rate * cost.pipe_ns[p];
+          pipes[p] += group.blocks * group.rate * group.cost.pipe_ns[p];
       }
       EXPECT_EQ(sum.threads, sm.usage().threads);
       EXPECT_LE(sum.blocks, spec.blocks_per_sm);
@@ -140,7 +141,8 @@ class RandomWorkload {
       EXPECT_LE(sum.smem_bytes, spec.smem_per_sm_bytes);
       for (const double pipe : pipes) EXPECT_LE(pipe, 1.0 + 1e-6);
     }
-    EXPECT_LE(dram, spec.dram_bytes_per_ns * kDramEfficiency * 1.02);
+    EXPECT_LE(dram, spec.dram_bytes_per_ns * h_.device.memory.dram_efficiency * 1.02);
+    EXPECT_LE(l2, 1.02);
   }
 
   void check_all_ended() {

@@ -117,12 +117,13 @@ TEST(Sharing, LeftoverRoomGoesToLowerPriority) {
 }
 
 KernelCost streaming(const Harness& h, double block_ns) {
-  // All SMs together ask for exactly the reachable bandwidth with one block each.
+  // All SMs together ask for four times the reachable bandwidth with one block each: queues in
+  // front of DRAM cost nothing more.
   KernelCost cost;
   cost.threads = 512;
-  cost.alone_ns = block_ns;
+  cost.alone_ns = block_ns / 4;
   cost.dram_bytes =
-      h.device.spec.dram_bytes_per_ns * kDramEfficiency * block_ns / h.device.spec.sm_count;
+      h.device.spec.dram_bytes_per_ns * h.device.memory.dram_efficiency * block_ns / h.device.spec.sm_count;
   return cost;
 }
 
@@ -131,12 +132,41 @@ TEST(Sharing, TwoStreamingKernelsHalveTheBandwidth) {
   const KernelCost cost = streaming(h, 100'000);
   const OpId alone = h.kernel_of(h.stream(h.client(true)), 108, cost);
   ASSERT_TRUE(h.run_dry());
-  EXPECT_NEAR(static_cast<double>(h.duration_of(alone)), 100'000, kTickSlack);
+  EXPECT_NEAR(static_cast<double>(h.duration_of(alone)), 100'000, 1'000);
   const OpId a = h.kernel_of(h.stream(h.client(true)), 108, cost);
   const OpId b = h.kernel_of(h.stream(h.client(true)), 108, cost);
   ASSERT_TRUE(h.run_dry());
   EXPECT_NEAR(static_cast<double>(h.duration_of(a)), 200'000, 2'000);
   EXPECT_NEAR(static_cast<double>(h.duration_of(b)), 200'000, 2'000);
+}
+
+TEST(Sharing, QueuesFormBeforeDramIsFull) {
+  // Given a kernel that asks for just the reachable bandwidth.
+  Harness h;
+  KernelCost cost = streaming(h, 100'000);
+  cost.alone_ns = 100'000;
+  const OpId full = h.kernel_of(h.stream(h.client(true)), 108, cost);
+  ASSERT_TRUE(h.run_dry());
+  cost.dram_bytes /= 5;
+  const OpId light = h.kernel_of(h.stream(h.client(true)), 108, cost);
+  ASSERT_TRUE(h.run_dry());
+  // Then it gets some four fifths of it, and one that asks for a fifth gets that.
+  EXPECT_NEAR(static_cast<double>(h.duration_of(full)), 126'000, 1'000);
+  EXPECT_NEAR(static_cast<double>(h.duration_of(light)), 100'000, kTickSlack);
+}
+
+TEST(Sharing, L2TimeIsSharedByAllSms) {
+  // Given two kernels of which each keeps L2 busy for three quarters of its time.
+  Harness h;
+  KernelCost cost;
+  cost.threads = 512;
+  cost.alone_ns = 100'000;
+  cost.l2_ns = 75'000.0 / h.device.spec.sm_count;
+  const OpId a = h.kernel_of(h.stream(h.client(true)), 108, cost);
+  const OpId b = h.kernel_of(h.stream(h.client(true)), 108, cost);
+  ASSERT_TRUE(h.run_dry());
+  EXPECT_NEAR(static_cast<double>(h.duration_of(a)), 150'000, 1'500);
+  EXPECT_NEAR(static_cast<double>(h.duration_of(b)), 150'000, 1'500);
 }
 
 TEST(Sharing, AComputeKernelIsNotSlowedByAStreamingNeighbour) {
