@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warp-wide matrix instructions. Type and meaning of the result as in code.h; all 32 lanes must
-// take part.
+// Warp-wide matrix instructions. Type and meaning of the result as in code.h. All 32 lanes must
+// take part: lanes that come later are waited for, lanes that have ended or are guarded off are a
+// fault.
 #pragma once
 
 #include "runtime/simdevice/exec/code.h"
-#include "runtime/simdevice/exec/lanes/lane_matrix.h"
+#include "runtime/simdevice/exec/matrix_forms.h"
 
 namespace gacer::simdevice {
 
-// What mma keeps in Insn::imm.
-struct MatrixShape {
-  uint8_t rows = 16, depth = 16;
-  MatrixType a_type = MatrixType::kF16, b_type = MatrixType::kF16;
-  uint8_t a_count = 0, b_count = 0, c_count = 0;  // registers
-  bool half_sum = false;
-};
-static_assert(sizeof(MatrixShape) == 8, "fits Insn::imm");
-
-// list: D as results, then A, B, C.
+// imm: the MatrixForm. list: D as results, then A, B, C and, of a sparse A, the indices; mode: its
+// selector.
 bool mma_handler(Warp& warp, const Insn& in, uint32_t mask);
+
+// imm: the MatrixTile; mode bit 0: column layout; a + e (64-bit constant): address; b: distance of
+// rows or columns in elements; list: registers.
+bool wmma_load_handler(Warp& warp, const Insn& in, uint32_t mask);
+bool wmma_store_handler(Warp& warp, const Insn& in, uint32_t mask);
+
 // mode bit 0: transposed; list: registers. a + imm: shared address of the lane's row.
 bool load_matrix_handler(Warp& warp, const Insn& in, uint32_t mask);
 bool store_matrix_handler(Warp& warp, const Insn& in, uint32_t mask);
+
+// dst = the 8x8 matrix of halves in a, transposed.
+bool move_matrix_handler(Warp& warp, const Insn& in, uint32_t mask);
 
 }  // namespace gacer::simdevice

@@ -81,6 +81,7 @@ struct KernelInfo {
   uint32_t max_threads_per_block = 0;  // .maxntid/.reqntid product, else 1024 limited by registers
   bool uses_grid_barrier = false;      // cooperative groups grid sync was seen
   bool uses_heap = false;              // malloc or free may be called
+  bool prints = false;                 // printf may be called
   // .reqnctapercluster; 0: not given.
   std::array<uint32_t, 3> cluster{0, 0, 0};
 };
@@ -190,6 +191,7 @@ struct Fault {
 struct LaunchClock {
   uint64_t global_ns = 0;
   uint64_t clock_cycles = 0;
+  uint32_t clock_mhz = 1000;
 };
 
 class DeviceHeap;

@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusalCase{"cluster", "barrier.cluster.arrive;", "barrier.cluster.arrive"},
         RefusalCase{"mbarrier", "mbarrier.init.shared.b64 [%rd1], 1;", "mbarrier.init"},
         RefusalCase{"wrong_matrix",
-                    "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%r1}, {%r1}, {%r1}, {%r1};",
+                    "mma.sync.aligned.m8n8k8.row.col.f32.f16.f16.f32 {%r1}, {%r1}, {%r1}, {%r1};",
                     "is not supported"},
         RefusalCase{"special_register", "mov.u32 %r1, %nowhere;", "wrong kind or width"},
         RefusalCase{"unknown_symbol", "ld.global.u32 %r1, [nowhere];",

@@ -25,9 +25,12 @@ const FunctionLowering::OpcodeRow FunctionLowering::kOpcodes[] = {
     {"ldmatrix", &FunctionLowering::lower_matrix_load},
     {"stmatrix", &FunctionLowering::lower_matrix_load},
     {"mma", &FunctionLowering::lower_mma},
+    {"wmma", &FunctionLowering::lower_wmma},
+    {"movmatrix", &FunctionLowering::lower_move_matrix},
     {"cvt", &FunctionLowering::lower_cvt},
     {"cvta", &FunctionLowering::lower_cvta},
     {"isspacep", &FunctionLowering::lower_isspacep},
+    {"lop3", &FunctionLowering::lower_lop3},
     {"setp", &FunctionLowering::lower_setp},
     {"set", &FunctionLowering::lower_set},
     {"testp", &FunctionLowering::lower_testp},
@@ -53,7 +56,7 @@ const FunctionLowering::OpcodeRow FunctionLowering::kOpcodes[] = {
     {"fence", &FunctionLowering::lower_nothing},
     {"prefetch", &FunctionLowering::lower_nothing},
     {"prefetchu", &FunctionLowering::lower_nothing},
-    {"nanosleep", &FunctionLowering::lower_nothing},
+    {"nanosleep", &FunctionLowering::lower_sleep},
     {"brkpt", &FunctionLowering::lower_nothing},
     {"pmevent", &FunctionLowering::lower_nothing},
     {"griddepcontrol", &FunctionLowering::lower_nothing},
@@ -70,8 +73,18 @@ bool FunctionLowering::dispatch(const Instruction& in) {
   if (predicates &&
       (in.opcode == "and" || in.opcode == "or" || in.opcode == "xor" || in.opcode == "not"))
     return lower_predicate_logic(in);
+  const bool is_wide = !in.modifiers.empty() && in.modifiers.back() == "b128";
+  if (is_wide && (in.opcode == "ld" || in.opcode == "st")) return lower_wide_memory(in);
   const auto found = index.find(in.opcode);
   return found == index.end() ? lower_lane(in) : (this->*found->second)(in);
+}
+
+bool FunctionLowering::lower_sleep(const Instruction& in) {
+  if (!expect_operands(in, 1, 1)) return false;
+  const Ref time = source(in.operands[0], 32, false);
+  if (!time.used()) return fail(in, "has an operand of the wrong kind or width");
+  emit_handler(in, sleep_handler).a = time;
+  return true;
 }
 
 bool FunctionLowering::lower_branch(const Instruction& in) {
@@ -171,6 +184,7 @@ bool FunctionLowering::lower_call(const Instruction& in) {
   if (is_tuple(i) && !call_arguments(in, in.operands[i++], site.arguments)) return false;
   if (in.operands.size() > i + 1) return fail(in, "has a wrong number of operands");
   const Symbol* symbol = find(target.name);
+  needs_.calls = true;
   needs_.module_shared = true;  // a callee may use it
   if (symbol != nullptr && symbol->kind == SymbolKind::kFunction) {
     const ptx::Function& callee = *module_.functions[symbol->index];
@@ -202,9 +216,11 @@ bool FunctionLowering::lower_call(const Instruction& in) {
 
 bool FunctionLowering::lower_builtin_call(const Instruction& in, const std::string& name,
                                           const CallSite& site) {
-  const Handler handler = find_builtin(name, site.arguments.size());
-  if (handler == nullptr) return fail(in, "calls a function that this module does not define");
-  Insn& insn = emit_handler(in, handler);
+  const Builtin* builtin = find_builtin(name, site.arguments.size());
+  if (builtin == nullptr) return fail(in, "calls a function that this module does not define");
+  needs_.prints |= builtin->prints;
+  needs_.heap |= builtin->uses_heap;
+  Insn& insn = emit_handler(in, builtin->handler);
   insn.list.first = static_cast<uint32_t>(out_.sites.size());
   out_.sites.push_back(site);
   return true;

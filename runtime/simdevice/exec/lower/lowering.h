@@ -25,6 +25,9 @@ struct KernelNeeds {
   bool module_shared = false;  // module-scope shared variables are used, here or maybe in a callee
   bool dynamic_shared = false;
   bool grid_barrier = false;
+  bool prints = false;
+  bool heap = false;
+  bool calls = false;  // functions, which may need more
 };
 
 class FunctionLowering {
@@ -40,6 +43,7 @@ class FunctionLowering {
   // ---- names
   enum class SymbolKind : uint8_t {
     kRegister,
+    kWideRegister,  // 128 bits: a pair of 64-bit registers, see wide_half()
     kShared,
     kDynamicShared,
     kFrame,
@@ -73,6 +77,7 @@ class FunctionLowering {
   const Symbol* find_family_member(Scope& scope, const std::string& name);
   std::optional<uint32_t> find_label(const std::string& name) const;
   uint32_t new_register(uint32_t bits);
+  const Symbol* declare_register_name(Scope& scope, const std::string& name, uint32_t bits);
   Ref temp(uint32_t bits) { return Ref::make(Bank::kFrame, new_register(bits)); }
   uint32_t bits_of(Ref ref) const;  // of a frame register
 
@@ -136,6 +141,12 @@ class FunctionLowering {
   bool move_special(const Instruction& in, Ref dst, uint32_t bits);
   bool move_dynamic_shared(const Instruction& in, const Symbol& symbol, Ref dst, uint32_t bits);
   bool move_frame_address(const Instruction& in, const Symbol& symbol, Ref dst, uint32_t bits);
+  bool is_wide(const Operand& operand);
+  // The operand that names half 0 or 1 (the upper one) of a 128-bit register.
+  static Operand wide_half(const Operand& operand, int half);
+  bool lower_wide_mov(const Instruction& in);
+  // ld.b128 and st.b128 as vectors of two.
+  bool lower_wide_memory(const Instruction& in);
   bool lower_pack(const Instruction& in, uint32_t bits);
   bool lower_unpack(const Instruction& in, uint32_t bits);
   Ref pack(const Instruction& in, const std::vector<Ref>& parts, uint32_t part_bits);
@@ -145,6 +156,9 @@ class FunctionLowering {
   bool lower_predicate_logic(const Instruction& in);
   bool lower_setp(const Instruction& in);
   bool lower_set(const Instruction& in);
+  Ref set_mask(const Instruction& in, ptx::Type type, const std::string& row,
+               std::optional<BoolOp> bool_op);
+  bool lower_lop3(const Instruction& in);
   bool lower_testp(const Instruction& in);
   bool lower_carry(const Instruction& in);
   bool lower_cvt(const Instruction& in);
@@ -153,10 +167,12 @@ class FunctionLowering {
   bool convert_from_float(const Instruction& in, ptx::Type to, ptx::Type from);
   bool convert_float(const Instruction& in, ptx::Type to, ptx::Type from);
   bool convert_packed(const Instruction& in, ptx::Type to);
+  bool convert_eight_bit(const Instruction& in, ptx::Type to, ptx::Type from);
   Ref to_container(const Instruction& in, const Operand& operand, ptx::Type type);
   bool from_container(const Instruction& in, Ref container, const Operand& operand, ptx::Type type);
   bool lower_cvta(const Instruction& in);
   bool lower_isspacep(const Instruction& in);
+  bool lower_is_constant(const Instruction& in);
   bool lower_load(const Instruction& in);
   bool lower_store(const Instruction& in);
   bool memory_operands(const Instruction& in, const Operand& data, const Operand& where,
@@ -190,6 +206,7 @@ class FunctionLowering {
   bool lower_match(const Instruction& in);
   bool lower_redux(const Instruction& in);
   bool lower_activemask(const Instruction& in);
+  bool lower_sleep(const Instruction& in);
   bool lower_nothing(const Instruction&) { return true; }
   struct OpcodeRow;
   static const OpcodeRow kOpcodes[];
