@@ -148,6 +148,8 @@ void BlockRun::collect(BlockCounters& counters) const {
   for (uint32_t w = 0; w < warp_count_; ++w) {
     counters.longest_warp_instructions =
         std::max(counters.longest_warp_instructions, warps_[w]->issued());
+    counters.longest_warp_sleep_ns =
+        std::max(counters.longest_warp_sleep_ns, warps_[w]->clock().slept_ns());
     counters.longest_warp_global_loads =
         std::max(counters.longest_warp_global_loads, warps_[w]->global_loads());
   }

@@ -195,6 +195,7 @@ struct LaunchClock {
 };
 
 class DeviceHeap;
+class TextureTable;
 
 // What a launch is, beyond its kernel.
 struct GridLaunch {
@@ -202,6 +203,7 @@ struct GridLaunch {
   LaunchShape shape;
   const uint8_t* params = nullptr;  // param_bytes bytes
   const AddressSpace* memory = nullptr;
+  const TextureTable* textures = nullptr;  // texture/texture_table.h; nullptr: none
   LaunchClock clock;
   // Warp instructions of one block, or of all blocks that wait for others, after which the launch
   // counts as hung (kTimeout); 0: no bound.

@@ -22,7 +22,8 @@ void Warp::start(BlockRun& block, const FunctionCode& kernel, uint32_t first_thr
   ready_.clear();
   parked_.clear();
   current_index_ = -1;
-  issued_ = global_loads_ = 0;
+  issued_ = global_loads_ = accesses_ = 0;
+  clock_.reset();
   last_poll_ = idle_polls_ = 0;
   cluster_phase_.fill(~0u);
   fair_ = false;
@@ -98,6 +99,8 @@ Warp::Step Warp::run_node() {
       return Step::kFault;
     }
     issued_ += bb.issued;
+    accesses_ += bb.pipes.memory;
+    clock_.run(bb.clocks);
     global_loads_ += bb.pipes.global_loads;
     if (!run_insns(bb, node.mask)) return awaited_ != 0 ? park() : Step::kFault;
     const Step step = terminate(bb);

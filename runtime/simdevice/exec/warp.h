@@ -22,6 +22,7 @@
 
 #include "runtime/simdevice/exec/block.h"
 #include "runtime/simdevice/exec/code.h"
+#include "runtime/simdevice/exec/warp_clock.h"
 
 namespace gacer::simdevice {
 
@@ -93,9 +94,15 @@ class Warp {
     }
   }
   void slept() { polled(last_poll_); }
+  // Memory was changed: this is no loop that only waits.
+  void progressed() { idle_polls_ = 0; }
   // barrier.cluster.arrive of these lanes.
   void arrive_in_cluster(uint32_t mask);
   uint64_t global_loads() const { return global_loads_; }
+  WarpClock& clock() { return clock_; }
+  const WarpClock& clock() const { return clock_; }
+  // Memory instructions so far, parameters aside.
+  uint64_t accesses() const { return accesses_; }
 
   // Local memory of a lane, 4-byte words interleaved over the lanes; nullptr if out of bounds.
   uint8_t* local_word(uint64_t offset, uint32_t lane) {
@@ -177,6 +184,8 @@ class Warp {
   bool fair_ = false;            // the last slice ran out: siblings take turns, in no order
   uint32_t awaited_ = 0;         // not 0: the handler wants its node parked for these lanes
   uint64_t issued_ = 0;
+  uint64_t accesses_ = 0;
+  WarpClock clock_;
   uint64_t global_loads_ = 0;
   std::vector<LaneScratch> regs_;
   std::vector<LaneScratch> special_;

@@ -38,26 +38,6 @@ bool predicate_handler(Warp& warp, const Insn& in, uint32_t mask) {
   return true;
 }
 
-bool clock_handler(Warp& warp, const Insn& in, uint32_t mask) {
-  const LaunchClock& clock = warp.block().launch().clock;
-  const uint64_t cycles = clock.clock_cycles + warp.issued();
-  const uint64_t ns = clock.global_ns + warp.issued();
-  const auto id = static_cast<Special>(in.mode);
-  const uint64_t value = id == Special::kClock || id == Special::kClock64 ? cycles
-                         : id == Special::kClockHi                        ? cycles >> 32
-                         : id == Special::kGlobaltimerHi                  ? ns >> 32
-                                                                          : ns;
-  const bool wide = id == Special::kClock64 || id == Special::kGlobaltimer;
-  each_lane(mask, [&](uint32_t lane) {
-    if (wide) {
-      warp.lanes<uint64_t>(in.dst)[lane] = value;
-    } else {
-      warp.lanes<uint32_t>(in.dst)[lane] = static_cast<uint32_t>(value);
-    }
-  });
-  return true;
-}
-
 bool isspace_handler(Warp& warp, const Insn& in, uint32_t mask) {
   const uint64_t* a = warp.lanes<uint64_t>(in.a);
   uint32_t value = 0;

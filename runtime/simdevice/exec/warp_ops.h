@@ -12,6 +12,8 @@ namespace gacer::simdevice {
 bool predicate_handler(Warp& warp, const Insn& in, uint32_t mask);
 // dst = the Special in `mode`.
 bool clock_handler(Warp& warp, const Insn& in, uint32_t mask);
+// Lets a nanoseconds pass.
+bool sleep_handler(Warp& warp, const Insn& in, uint32_t mask);
 // dst = whether generic address a is in `space`.
 bool isspace_handler(Warp& warp, const Insn& in, uint32_t mask);
 

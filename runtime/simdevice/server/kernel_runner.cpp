@@ -203,7 +203,7 @@ KernelRunner::Counted KernelRunner::run_blocks(const Launch& launch,
   grid.shape = launch.shape;
   grid.params = launch.params.data();
   grid.memory = &memory.space(launch.module->context);
-  grid.clock = {model_ns, model_ns * device_.spec.clock_mhz / 1000};
+  grid.clock = {model_ns, model_ns * device_.spec.clock_mhz / 1000, device_.spec.clock_mhz};
   grid.budget_warp_instructions =
       sample.empty() ? block_budget_ : std::min(block_budget_, kSampleBudget);
   grid.resident_blocks = resident_blocks(launch);

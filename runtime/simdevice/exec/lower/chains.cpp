@@ -113,7 +113,7 @@ class ChainFinder {
   }
 
   static void record(BasicBlock& bb, const Moment& from, const Moment& to, uint32_t executions) {
-    bb.clocks = (to.clocks - from.clocks) / executions;
+    bb.clocks = std::max(bb.issued, (to.clocks - from.clocks) / executions);
     for (size_t i = 0; i < kLatencyCount; ++i) {
       // The way may have changed while warming up: what it lost counts for nothing.
       const uint32_t count = to.counts[i] > from.counts[i] ? to.counts[i] - from.counts[i] : 0;

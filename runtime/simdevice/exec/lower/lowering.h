@@ -18,6 +18,8 @@ namespace gacer::simdevice {
 
 struct MatrixSpec;
 struct MatrixTile;
+struct TextureOp;
+struct SurfaceOp;
 
 struct KernelNeeds {
   uint64_t shared_bytes = 0;  // static
@@ -190,6 +192,16 @@ class FunctionLowering {
                       std::optional<bool> is_shared, bool is_store, uint32_t bits);
   bool fragment_registers(const Instruction& in, const Operand& operand, uint32_t count,
                           uint32_t bits, bool is_write, bool is_float);
+  bool lower_texture(const Instruction& in);
+  bool lower_texture_query(const Instruction& in);
+  bool lower_texture_type(const Instruction& in);
+  bool lower_surface(const Instruction& in);
+  bool check_surface(const Instruction& in, SurfaceOp& op, std::string_view type);
+  bool emit_texture(const Instruction& in, TextureOp op, bool layer, size_t written);
+  bool emit_surface(const Instruction& in, const SurfaceOp& op, size_t coordinates, size_t written);
+  Ref texture_handle(const Operand& operand, size_t elements);
+  bool vector_registers(const Instruction& in, const Operand& operand, size_t used, size_t written,
+                        uint32_t bits, bool is_float);
   bool lower_branch(const Instruction& in);
   bool lower_switch(const Instruction& in);
   void begin_guarded(uint32_t& around);
