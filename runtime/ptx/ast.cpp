@@ -32,6 +32,8 @@ constexpr TypeRow kTypes[] = {
     {"bf16", Type::kBf16, 2},
     {"bf16x2", Type::kBf16x2, 4},
     {"tf32", Type::kTf32, 4},
+    {"e4m3x2", Type::kE4m3x2, 2},
+    {"e5m2x2", Type::kE5m2x2, 2},
     {"f32", Type::kF32, 4},
     {"f64", Type::kF64, 8},
     {"texref", Type::kTexref, 8},

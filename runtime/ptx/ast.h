@@ -47,6 +47,8 @@ enum class Type : uint8_t {
   kBf16,
   kBf16x2,
   kTf32,
+  kE4m3x2,
+  kE5m2x2,
   kF32,
   kF64,
   kTexref,
@@ -85,7 +87,7 @@ struct Operand {
   Kind kind = Kind::kName;
   bool negated = false;  // !p
   std::string name;
-  std::string second;                  // q of p|q
+  std::string second;                  // q of p|q and {a, b}|q
   std::optional<Immediate> offset;     // of kName and kAddress; the value of kImmediate
   std::optional<Immediate> subscript;  // a[2]: the address of an array's element
   std::vector<Operand> elements;

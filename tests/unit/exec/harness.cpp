@@ -74,7 +74,7 @@ std::string compile_error(const std::string& ptx, int target_sm) {
 namespace {
 
 // Runs the body twice: in all lanes, and under a guard that only odd threads pass.
-std::string op_kernel(const OpCase& op) {
+std::string op_kernel(const std::string& body, int bits) {
   std::string text = kHeader;
   text += R"(.visible .entry k(.param .u64 out, .param .u64 in) {
   .reg .b64 ro, ri, i64, a64, b64, c64, d64, g64, t64<4>;
@@ -116,12 +116,11 @@ std::string op_kernel(const OpCase& op) {
   setp.ne.u32 pc, one, 0;
   mov.u64 g64, 0;
 )";
-  const std::string body = op.body;
   const auto store = [&](int offset) {
-    if (op.bits == 1) text += "  selp.u32 d32, 1, 0, pd;\n  cvt.u64.u32 g64, d32;\n";
-    if (op.bits == 16) text += "  cvt.u64.u16 g64, d16;\n";
-    if (op.bits == 32) text += "  cvt.u64.u32 g64, d32;\n";
-    if (op.bits == 64) text += "  mov.b64 g64, d64;\n";
+    if (bits == 1) text += "  selp.u32 d32, 1, 0, pd;\n  cvt.u64.u32 g64, d32;\n";
+    if (bits == 16) text += "  cvt.u64.u16 g64, d16;\n";
+    if (bits == 32) text += "  cvt.u64.u32 g64, d32;\n";
+    if (bits == 64) text += "  mov.b64 g64, d64;\n";
     text += "  st.global.u64 [ro+" + std::to_string(offset) + "], g64;\n";
   };
   text += body + "\n";
@@ -177,32 +176,40 @@ std::vector<uint64_t> op_inputs(const std::vector<uint64_t>& special, size_t cou
 
 }  // namespace
 
-void check_op(const OpCase& op, const std::vector<uint64_t>& special) {
+std::vector<OpResult> run_op(const std::string& body, int bits, std::vector<uint64_t> inputs) {
   constexpr uint32_t kThreads = 128;
   Device device;
-  const auto program = device.load(op_kernel(op));
-  ASSERT_NE(program, nullptr);
-  std::vector<uint64_t> inputs = op_inputs(special, 1500);
+  const auto program = device.load(op_kernel(body, bits));
+  if (program == nullptr) return {};
   const size_t count = inputs.size() / 3;
   inputs.resize((count + kThreads) * 3);
   const uint64_t in = device.upload(inputs), out = device.allocate((count + kThreads) * 16);
   const Fault fault = device.launch(
       *program, "k", shape(static_cast<uint32_t>((count + kThreads - 1) / kThreads), kThreads),
       Params().add(out).add(in));
-  ASSERT_EQ(fault.kind, FaultKind::kNone) << fault.message;
-  const auto results = device.download<uint64_t>(out, count * 2);
+  EXPECT_EQ(fault.kind, FaultKind::kNone) << fault.message;
+  const auto words = device.download<uint64_t>(out, count * 2);
+  std::vector<OpResult> results(count);
+  for (size_t i = 0; i < count; ++i) results[i] = {words[2 * i], words[2 * i + 1]};
+  return results;
+}
+
+void check_op(const OpCase& op, const std::vector<uint64_t>& special) {
+  const std::vector<uint64_t> inputs = op_inputs(special, 1500);
+  const auto results = run_op(op.body, op.bits, inputs);
+  ASSERT_EQ(results.size(), inputs.size() / 3);
   const uint64_t keep = op.bits == 64 ? ~uint64_t{0} : (uint64_t{1} << op.bits) - 1;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < results.size(); ++i) {
     const uint64_t a = inputs[3 * i], b = inputs[3 * i + 1], c = inputs[3 * i + 2];
     const uint64_t want = op.expected(a, b, c) & keep,
-                   untouched = (op.bits == 1 ? 1 : 0x5555555555555555ULL) & keep;
-    EXPECT_TRUE(same_value(op, results[2 * i], want))
+                   untouched = (op.bits == 1 ? 1 : kUntouched) & keep;
+    EXPECT_TRUE(same_value(op, results[i].plain, want))
         << op.body << std::hex << " a " << a << " b " << b << " c " << c << " got "
-        << results[2 * i] << " want " << want;
+        << results[i].plain << " want " << want;
     const uint64_t guarded = i % 2 == 1 ? want : untouched;
-    EXPECT_TRUE(same_value(op, results[2 * i + 1], guarded))
+    EXPECT_TRUE(same_value(op, results[i].guarded, guarded))
         << "guarded " << op.body << std::hex << " a " << a << " b " << b << " c " << c << " got "
-        << results[2 * i + 1] << " want " << guarded;
+        << results[i].guarded << " want " << guarded;
     if (testing::Test::HasFailure()) return;
   }
 }

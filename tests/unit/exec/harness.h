@@ -85,6 +85,15 @@ struct OpCase {
   } compare = kExact;  // NaN equals NaN unless exact
 };
 
+// Runs a body on triples of inputs (three values each); the first result of a triple is that of all
+// lanes, the second that of the body under a guard which only odd threads pass (kUntouched stays in
+// the others).
+struct OpResult {
+  uint64_t plain = 0, guarded = 0;
+};
+inline constexpr uint64_t kUntouched = 0x5555555555555555ULL;
+std::vector<OpResult> run_op(const std::string& body, int bits, std::vector<uint64_t> inputs);
+
 // Inputs: all triples of `special` values that fit a moderate number, and random ones.
 void check_op(const OpCase& op, const std::vector<uint64_t>& special);
 

@@ -82,6 +82,15 @@ inline double saturate(double x) {
   return x > 0 ? (x < 1 ? x : 1.0) : 0.0;
 }
 
+// Single precision has one NaN.
+inline float canonical(float x) {
+  return x == x ? x : kCanonicalNan32;
+}
+// .relu: nothing negative; a NaN stays one.
+inline float relu(float x) {
+  return x == x ? (x > 0 ? x : 0.0f) : kCanonicalNan32;
+}
+
 inline float half_to_float(uint16_t h) {
   const uint32_t em = h & 0x7fffu, sign = static_cast<uint32_t>(h & 0x8000u) << 16;
   const uint32_t scaled = bits_as<uint32_t>(bits_as<float>(em << 13) * 0x1p112f);
@@ -108,12 +117,15 @@ inline uint16_t float_to_bf16(float f) {
   return static_cast<uint16_t>((x & 0x7fffffffu) > 0x7f800000u ? 0x7fffu : rounded);
 }
 
-// A double cut to 24 significant bits, odd if anything was cut: rounding it again to 11 or 8 bits
-// then equals rounding the double once.
+// A double in single precision, odd if anything was lost (subnormals too): rounding it again to 11
+// or 8 bits then equals rounding the double once.
 inline float to_odd_float(double d) {
-  const uint64_t bits = bits_as<uint64_t>(d), rest = bits & 0x1fffffffu;
-  const double cut = bits_as<double>((bits - rest) | (rest != 0 ? 0x20000000u : 0u));
-  return static_cast<float>((bits & 0x7ff0000000000000u) == 0x7ff0000000000000u ? d : cut);
+  const float f = static_cast<float>(d);
+  const double back = static_cast<double>(f);
+  const uint32_t bits = bits_as<uint32_t>(f);
+  const bool too_large = __builtin_fabs(back) > __builtin_fabs(d);
+  const bool inexact = back < d || back > d;
+  return bits_as<float>(inexact ? (bits - (too_large ? 1u : 0u)) | 1u : bits);
 }
 
 // a*b+c in double, odd if inexact. The product of two bf16 or half values is exact in double; the
@@ -171,6 +183,44 @@ inline float min_nan(float x, float y) {
 }
 inline float max_nan(float x, float y) {
   return x == x && y == y ? max_number(x, y) : kCanonicalNan32;
+}
+
+// .xorsign.abs: by magnitude, with the product's sign unless NaN.
+inline float xor_sign(float magnitude, float x, float y) {
+  const uint32_t sign = (bits_as<uint32_t>(x) ^ bits_as<uint32_t>(y)) & 0x80000000u;
+  return magnitude == magnitude ? bits_as<float>(bits_as<uint32_t>(magnitude) | sign) : magnitude;
+}
+inline float magnitude_of(float x) {
+  return bits_as<float>(bits_as<uint32_t>(x) & 0x7fffffffu);
+}
+inline float min_xor(float x, float y) {
+  return xor_sign(min_number(magnitude_of(x), magnitude_of(y)), x, y);
+}
+inline float max_xor(float x, float y) {
+  return xor_sign(max_number(magnitude_of(x), magnitude_of(y)), x, y);
+}
+inline float min_nan_xor(float x, float y) {
+  return xor_sign(min_nan(magnitude_of(x), magnitude_of(y)), x, y);
+}
+inline float max_nan_xor(float x, float y) {
+  return xor_sign(max_nan(magnitude_of(x), magnitude_of(y)), x, y);
+}
+
+// div.approx is a * (1/b): beyond 2^126 the reciprocal is taken for zero.
+inline float divide_approximately(float x, float y) {
+  const uint32_t divisor = bits_as<uint32_t>(y) & 0x7fffffffu;
+  const bool vanishes = divisor > 0x7e800000u && divisor < 0x7f800000u;
+  return vanishes ? x * bits_as<float>(bits_as<uint32_t>(y) & 0x80000000u) : x / y;
+}
+
+// The approximate double rows see and give the upper 32 bits only, and no subnormals.
+inline double upper_word(double x) {
+  const uint64_t bits = bits_as<uint64_t>(x), upper = bits & 0xffffffff00000000u;
+  return bits_as<double>((bits & 0x7ff0000000000000u) == 0 ? bits & 0x8000000000000000u : upper);
+}
+// NaN stays NaN though its payload be in the lower bits.
+inline double approximate(double x, double result) {
+  return x == x && result == result ? upper_word(result) : kCanonicalNan64;
 }
 
 // Division by zero has no defined result on the device; this one does not trap on the host.
@@ -278,6 +328,25 @@ inline uint32_t dot2(uint32_t a, uint32_t b, uint32_t c) {
     c += static_cast<uint32_t>(static_cast<A>(a >> (16 * k))) *
          static_cast<uint32_t>(static_cast<B>(b >> (8 * k)));
   return c;
+}
+
+inline int32_t clamp_s32(int64_t x) {
+  return static_cast<int32_t>(x > 0x7fffffff ? 0x7fffffff : x < -0x80000000LL ? -0x80000000LL : x);
+}
+// The low 24 bits, signed.
+inline int64_t low24(int32_t x) {
+  return static_cast<int32_t>(static_cast<uint32_t>(x) << 8) >> 8;
+}
+
+// fns: the position of the n-th set bit from `base` on (n > 0 up, n < 0 down), all ones if there is
+// none.
+inline uint32_t nth_set(uint32_t mask, uint32_t base, int32_t n) {
+  if (n == 0) return base < 32 && ((mask >> base) & 1u) != 0 ? base : ~0u;
+  const int64_t step = n > 0 ? 1 : -1;
+  int64_t left = n > 0 ? int64_t{n} - 1 : -int64_t{n} - 1;
+  for (int64_t at = base; at >= 0 && at < 32; at += step)
+    if (((mask >> at) & 1u) != 0 && left-- == 0) return static_cast<uint32_t>(at);
+  return ~0u;
 }
 
 inline uint64_t mul_high(uint64_t a, uint64_t b) {

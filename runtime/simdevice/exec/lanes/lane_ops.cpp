@@ -4,6 +4,7 @@
 #include "runtime/simdevice/exec/lanes/lane_ops.h"
 
 #include "runtime/simdevice/exec/lanes/lane_math.h"
+#include "runtime/simdevice/exec/lanes/lane_narrow.h"
 
 namespace gacer::simdevice {
 namespace {
@@ -79,6 +80,20 @@ inline void select_lanes(void* d, const void* a, const void* b, const void* c) {
   const T* y = static_cast<const T*>(b);
   const uint32_t mask = *static_cast<const uint32_t*>(c);
   GACER_EACH_LANE(kLanes) out[i] = ((mask >> i) & 1u) != 0 ? x[i] : y[i];
+}
+
+template <typename T, uint32_t kTrue>
+inline void spread_mask(void* d, const void* a) {
+  T* out = static_cast<T*>(d);
+  const uint32_t mask = *static_cast<const uint32_t*>(a);
+  GACER_EACH_LANE(kLanes) out[i] = static_cast<T>((0 - ((mask >> i) & 1u)) & kTrue);
+}
+template <uint32_t kTrue>
+inline void spread_masks(void* d, const void* a, const void* b) {
+  uint32_t* out = static_cast<uint32_t*>(d);
+  const uint32_t low = *static_cast<const uint32_t*>(a), high = *static_cast<const uint32_t*>(b);
+  GACER_EACH_LANE(kLanes)
+  out[i] = ((0 - ((low >> i) & 1u)) & kTrue) | ((0 - ((high >> i) & 1u)) & (kTrue << 16));
 }
 
 template <typename T>
@@ -199,12 +214,31 @@ using f64 = double;
    kBitsOf<T>,                     \
    {kBitsOf<T>, kBitsOf<T>, 1, 0}, \
    Pipe::kInt},
+#define MASK(NAME, T, TRUE)      \
+  {NAME,                         \
+   [](GACER_ARGS) {              \
+     GACER_UNUSED;               \
+     spread_mask<T, TRUE>(d, a); \
+   },                            \
+   kBitsOf<T>,                   \
+   {1, 0, 0, 0},                 \
+   Pipe::kInt},
+#define MASK_PAIR(NAME, TRUE)     \
+  {NAME,                          \
+   [](GACER_ARGS) {               \
+     GACER_UNUSED;                \
+     spread_masks<TRUE>(d, a, b); \
+   },                             \
+   32,                            \
+   {1, 1, 0, 0},                  \
+   Pipe::kInt},
 
 constexpr LaneOp kOps[] = {
 #include "runtime/simdevice/exec/lanes/rows_convert.inc"
 #include "runtime/simdevice/exec/lanes/rows_float.inc"
 #include "runtime/simdevice/exec/lanes/rows_half.inc"
 #include "runtime/simdevice/exec/lanes/rows_int.inc"
+#include "runtime/simdevice/exec/lanes/rows_narrow.inc"
 };
 
 #define CMP(NAME, PIPE, A, EXPR)                                           \

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cvt and cvta: integers pass through a 64-bit container, floats through the rows of their types.
-#include "runtime/simdevice/exec/block.h"
+// cvt: integers pass through a 64-bit container, floats through the rows of their types.
 #include "runtime/simdevice/exec/lower/lowering.h"
-#include "runtime/simdevice/exec/warp_ops.h"
 
 namespace gacer::simdevice {
 namespace {
@@ -38,6 +36,18 @@ std::string with_rounding(const std::string& round) {
   return round.empty() ? "cvt." : "cvt." + round + ".";
 }
 
+// "cvt.rz.satfinite.f16.f32" without its types.
+std::string cvt_prefix(const ptx::Instruction& in) {
+  return with_rounding(rounding(in)) + (in.has("satfinite") ? "satfinite." : "");
+}
+
+bool is_eight_bit(Type t) {
+  return t == Type::kE4m3x2 || t == Type::kE5m2x2;
+}
+bool is_packed(Type t) {
+  return t == Type::kF16x2 || t == Type::kBf16x2;
+}
+
 bool knows_modifiers(const ptx::Instruction& in) {
   for (const auto& m : in.modifiers)
     if (!ptx::type_from(m) && m != "rn" && m != "sat" && m != "ftz" && m != "relu" &&
@@ -50,11 +60,14 @@ bool knows_modifiers(const ptx::Instruction& in) {
 
 bool FunctionLowering::lower_cvt(const Instruction& in) {
   if (in.modifiers.size() < 2 || in.operands.size() < 2) return fail(in, "is malformed");
+  if (in.modifiers[0] == "pack") return lower_lane(in);
   const auto from = ptx::type_from(in.modifiers.back());
   const auto to = ptx::type_from(in.modifiers[in.modifiers.size() - 2]);
-  if (!from || !to || !knows_modifiers(in) || in.has("satfinite"))
+  if (!from || !to || !knows_modifiers(in)) return fail(in, "is not supported");
+  if (is_eight_bit(*to) || is_eight_bit(*from)) return convert_eight_bit(in, *to, *from);
+  if (in.has("satfinite") && (*from != Type::kF32 || is_integer(*to)))
     return fail(in, "is not supported");
-  if (*to == Type::kF16x2 || *to == Type::kBf16x2) return convert_packed(in, *to);
+  if (is_packed(*to)) return convert_packed(in, *to);
   if (!expect_operands(in, 2, 2)) return false;
   if (is_integer(*to))
     return is_integer(*from) ? convert_int(in, *to, *from) : convert_from_float(in, *to, *from);
@@ -165,18 +178,20 @@ bool FunctionLowering::convert_float(const Instruction& in, Type to, Type from) 
     return true;
   };
   if (in.has("ftz") && from == Type::kF32 && !step("flush.f32", 32)) return false;
-  std::string round = rounding(in);
+  const std::string round = rounding(in);
   const bool to_integral = round.size() == 3 && round != "rna";
-  if (to_integral) {
-    if (!step("cvt." + round + "." + name_of(from) + "." + name_of(from), bits_of_type(from)))
-      return false;
-    round = "";
+  if (to_integral && from == Type::kBf16) {  // small integers, exact in single precision
+    if (!step("cvt.f32.bf16", 32)) return false;
+    from = Type::kF32;
   }
+  if (to_integral &&
+      !step("cvt." + round + "." + name_of(from) + "." + name_of(from), bits_of_type(from)))
+    return false;
   if (in.has("relu") && from == Type::kF32 && !step("relu.f32", 32)) return false;
-  if (to != from && !step(with_rounding(round) + name_of(to) + "." + name_of(from), to_bits))
-    return false;
-  if (in.has("ftz") && to == Type::kF32 && from == Type::kF64 && !step("flush.f32", 32))
-    return false;
+  const std::string prefix = to_integral ? "cvt." : cvt_prefix(in);
+  if (to != from && !step(prefix + name_of(to) + "." + name_of(from), to_bits)) return false;
+  const bool may_be_subnormal = from == Type::kF64 || from == Type::kBf16;
+  if (in.has("ftz") && to == Type::kF32 && may_be_subnormal && !step("flush.f32", 32)) return false;
   if (in.has("sat") && !step("saturate." + name_of(to), to_bits)) return false;
   return emit_lane(in, "mov.b" + std::to_string(to_bits), destination(in.operands[0], to_bits),
                    {value});
@@ -184,79 +199,36 @@ bool FunctionLowering::convert_float(const Instruction& in, Type to, Type from) 
 
 // cvt.rn.f16x2.f32 d, a, b: a is the upper half.
 bool FunctionLowering::convert_packed(const Instruction& in, Type to) {
-  if (!expect_operands(in, 3, 3) || !in.has("f32") || !rounding(in).empty())
-    return fail(in, "is not supported");
+  if (!expect_operands(in, 3, 3) || !in.has("f32")) return fail(in, "is not supported");
   Ref halves[2] = {source(in.operands[1], 32, true), source(in.operands[2], 32, true)};
-  if (in.has("relu"))
-    for (Ref& half : halves) {
-      const Ref cut = temp(32);
-      if (!emit_lane(in, "relu.f32", cut, {half})) return false;
-      half = cut;
-    }
-  return emit_lane(in, "cvt." + name_of(to) + ".f32", destination(in.operands[0], 32),
-                   {halves[0], halves[1]});
+  const auto step = [&](const std::string& row, Ref& value, uint32_t bits) {
+    const Ref result = temp(bits);
+    if (!emit_lane(in, row, result, {value})) return false;
+    value = result;
+    return true;
+  };
+  for (Ref& half : halves)
+    if (in.has("relu") && !step("relu.f32", half, 32)) return false;
+  const Ref dst = destination(in.operands[0], 32);
+  if (rounding(in).empty() && !in.has("satfinite"))
+    return emit_lane(in, "cvt." + name_of(to) + ".f32", dst, {halves[0], halves[1]});
+  const std::string row = cvt_prefix(in) + (to == Type::kF16x2 ? "f16.f32" : "bf16.f32");
+  return step(row, halves[0], 16) && step(row, halves[1], 16) &&
+         emit_lane(in, "pack.b32", dst, {halves[1], halves[0]});
 }
 
-// Generic addresses of shared, local and parameter memory are offsets plus the window's base;
-// global and constant ones are the same in both.
-bool FunctionLowering::lower_cvta(const Instruction& in) {
-  if (!expect_operands(in, 2, 2) || in.modifiers.size() < 2) return fail(in, "is malformed");
-  const bool to = in.modifiers[0] == "to";
-  const std::string& space = in.modifiers[to ? 1 : 0];
-  if (in.modifiers.back() != "u64") return fail(in, "is not supported: only 64-bit addresses");
-  uint64_t base = 0;
-  if (space == "shared" || space == "shared::cta") {
-    base = kSharedWindow;
-  } else if (space == "local" ||
-             ((space == "param" || space == "param::func") && !source_.is_entry)) {
-    base = kLocalWindow;
-  } else if (space == "param" || space == "param::entry") {
-    base = kParamWindow;
-  } else if (space != "global" && space != "const") {
+// cvt.rn.satfinite{.relu}.e4m3x2.f32 d, a, b; .e4m3x2.f16x2 d, a; .f16x2.e4m3x2 d, a
+bool FunctionLowering::convert_eight_bit(const Instruction& in, Type to, Type from) {
+  const bool to_small = is_eight_bit(to), from_singles = from == Type::kF32;
+  if (in.has("satfinite") != to_small || !rounding(in).empty() || in.has("sat") || in.has("ftz"))
     return fail(in, "is not supported");
-  }
-  Instruction move = in;  // a symbol may stand here: take its address first
-  Ref from = source(in.operands[1], 64, false);
-  if (!from.used()) {
-    const std::string name = in.operands[1].name;
-    const Symbol* symbol = find(name);
-    if (symbol == nullptr ||
-        (symbol->kind != SymbolKind::kFrame && symbol->kind != SymbolKind::kDynamicShared))
-      return fail(in, "has a source operand of the wrong kind or width");
-    const std::string holder = "%gacer_cvta";
-    scopes_.front().names[holder] = {SymbolKind::kRegister, new_register(64), 0, 0};
-    move.opcode = "mov";
-    move.modifiers = {"u64"};
-    move.operands[0].name = holder;
-    if (!lower_mov(move)) return false;
-    from = source(move.operands[0], 64, false);
-  }
-  const Ref dst = destination(in.operands[0], 64);
-  if (base == 0) return emit_lane(in, "mov.b64", dst, {from});
-  return emit_lane(in, "add.b64", dst, {from, constant(to ? 0 - base : base, 64)});
-}
-
-bool FunctionLowering::lower_isspacep(const Instruction& in) {
-  if (!expect_operands(in, 2, 2) || in.modifiers.size() != 1) return fail(in, "is malformed");
-  const std::string& space = in.modifiers[0];
-  MemSpace wanted = MemSpace::kGlobal;
-  if (space == "shared" || space == "shared::cta" || space == "shared::cluster") {
-    wanted = MemSpace::kShared;
-  } else if (space == "local") {
-    wanted = MemSpace::kLocal;
-  } else if (space == "param" || space == "param::entry") {
-    wanted = MemSpace::kParam;
-  } else if (space != "global") {
-    return fail(in, "is not supported");
-  }
-  const Ref dst = destination(in.operands[0], 1), a = source(in.operands[1], 64, false);
-  if (!dst.used() || !a.used()) return fail(in, "has operands of the wrong kind or width");
-  Insn& insn = emit_handler(in, isspace_handler);
-  insn.dst = dst;
-  insn.a = a;
-  insn.space = wanted;
-  count_pipe(Pipe::kInt);
-  return true;
+  if (!expect_operands(in, from_singles ? 3 : 2, from_singles ? 3 : 2)) return false;
+  const std::string row =
+      (in.has("relu") ? "cvt.relu." : "cvt.") + name_of(to) + "." + name_of(from);
+  const Ref dst = destination(in.operands[0], to_small ? 16 : 32);
+  const Ref a = source(in.operands[1], to_small ? 32 : 16, from_singles);
+  if (!from_singles) return emit_lane(in, row, dst, {a});
+  return emit_lane(in, row, dst, {a, source(in.operands[2], 32, true)});
 }
 
 }  // namespace gacer::simdevice

@@ -22,9 +22,10 @@ bool is_integer(ptx::Type t) {
   return t >= ptx::Type::kB8 && t <= ptx::Type::kS64;
 }
 
-// Modifiers that do not change what is computed here.
-bool is_dropped(std::string_view m) {
-  return m == "rn" || m == "approx" || m == "full";
+// Modifiers that do not change what is computed here: only div's approximation has a domain of its
+// own.
+bool is_dropped(const ptx::Instruction& in, std::string_view m) {
+  return m == "rn" || m == "full" || (m == "approx" && in.opcode != "div");
 }
 
 std::string bits_name(ptx::Type t) {
@@ -49,7 +50,7 @@ std::string row_name(const ptx::Instruction& in) {
   for (const auto& m : in.modifiers) {
     const auto type = ptx::type_from(m);
     if (!type) {
-      if (!is_dropped(m)) name += "." + m;
+      if (!is_dropped(in, m)) name += "." + m;
       continue;
     }
     // slct.T.s32: the second type is that of the selector.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // mov: registers, special registers, addresses of variables, packing and unpacking.
+#include <algorithm>
+
 #include "runtime/simdevice/exec/lower/lowering.h"
 #include "runtime/simdevice/exec/memory_access.h"
 #include "runtime/simdevice/exec/specials.h"
@@ -13,6 +15,7 @@ bool FunctionLowering::lower_mov(const Instruction& in) {
   if (!type) return fail(in, "needs a type");
   if (*type == ptx::Type::kPred) return lower_predicate_logic(in);
   const uint32_t bits = ptx::type_bytes(*type) * 8;
+  if (bits == 128) return lower_wide_mov(in);
   const Operand& from = in.operands[1];
   if (in.operands[0].kind == Operand::Kind::kVector) return lower_unpack(in, bits);
   if (from.kind == Operand::Kind::kVector) return lower_pack(in, bits);
@@ -28,6 +31,50 @@ bool FunctionLowering::lower_mov(const Instruction& in) {
   }
   const bool is_float = *type == ptx::Type::kF32 || *type == ptx::Type::kF64;
   return emit_lane(in, "mov.b" + std::to_string(bits), dst, {source(from, bits, is_float)});
+}
+
+bool FunctionLowering::is_wide(const Operand& operand) {
+  const Symbol* symbol = operand.kind == Operand::Kind::kName ? find(operand.name) : nullptr;
+  return symbol != nullptr && symbol->kind == SymbolKind::kWideRegister;
+}
+
+ptx::Operand FunctionLowering::wide_half(const Operand& operand, int half) {
+  Operand out = operand;
+  out.name += half == 0 ? ".0" : ".1";
+  return out;
+}
+
+// mov.b128 q, {lo, hi}; mov.b128 {lo, hi}, q; mov.b128 q, q
+bool FunctionLowering::lower_wide_mov(const Instruction& in) {
+  Ref halves[2];
+  const auto half_of = [&](const Operand& operand, size_t half) {
+    if (operand.elements.size() == 2) return operand.elements[half];
+    return is_wide(operand) ? wide_half(operand, static_cast<int>(half)) : Operand{};
+  };
+  for (size_t half : {0, 1}) {
+    halves[half] = temp(64);
+    const Operand from = half_of(in.operands[1], half);
+    if (!emit_lane(in, "mov.b64", halves[half], {source(from, 64, false)})) return false;
+  }
+  for (size_t half : {0, 1}) {
+    const Operand to = half_of(in.operands[0], half);
+    if (!emit_lane(in, "mov.b64", destination(to, 64), {halves[half]})) return false;
+  }
+  return true;
+}
+
+bool FunctionLowering::lower_wide_memory(const Instruction& in) {
+  const size_t data = in.opcode == "st" ? 1 : 0;
+  if (!expect_operands(in, 2, 3) || in.operands.size() <= data || !is_wide(in.operands[data]))
+    return fail(in, "is not supported");
+  Instruction pair = in;
+  pair.modifiers.back() = "v2";
+  pair.modifiers.emplace_back("b64");
+  Operand vector;
+  vector.kind = Operand::Kind::kVector;
+  for (int half : {0, 1}) vector.elements.push_back(wide_half(in.operands[data], half));
+  pair.operands[data] = vector;
+  return dispatch(pair);
 }
 
 // Special registers have 32 or 64 bits; moves of other widths cut or extend them.
@@ -88,11 +135,11 @@ Ref FunctionLowering::pack(const Instruction& in, const std::vector<Ref>& parts,
 bool FunctionLowering::lower_pack(const Instruction& in, uint32_t bits) {
   const auto& elements = in.operands[1].elements;
   const uint32_t part_bits = elements.empty() ? 0 : bits / static_cast<uint32_t>(elements.size());
-  if ((elements.size() != 2 && elements.size() != 4) || part_bits < 16 || bits > 64)
+  if ((elements.size() != 2 && elements.size() != 4) || part_bits < 8)
     return fail(in, "packs what is not supported");
   std::vector<Ref> parts;
   for (const auto& e : elements) {
-    parts.push_back(source(e, part_bits, false));
+    parts.push_back(source(e, std::max<uint32_t>(part_bits, 16), false));  // bytes too
     if (!parts.back().used()) return fail(in, "has a source operand of the wrong kind or width");
   }
   const Ref whole = pack(in, parts, part_bits);
@@ -106,7 +153,7 @@ void FunctionLowering::unpack(const Instruction& in, Ref from, uint32_t bits,
     return;
   }
   for (const char* half : {"low.b", "high.b"}) {
-    const Ref part = temp(bits / 2);
+    const Ref part = temp(std::max<uint32_t>(bits / 2, 16));
     if (!emit_lane(in, half + std::to_string(bits), part, {from})) return;
     unpack(in, part, bits / 2, parts, part_bits);
   }
@@ -115,7 +162,7 @@ void FunctionLowering::unpack(const Instruction& in, Ref from, uint32_t bits,
 bool FunctionLowering::lower_unpack(const Instruction& in, uint32_t bits) {
   const auto& elements = in.operands[0].elements;
   const uint32_t part_bits = elements.empty() ? 0 : bits / static_cast<uint32_t>(elements.size());
-  if ((elements.size() != 2 && elements.size() != 4) || part_bits < 16 || bits > 64)
+  if ((elements.size() != 2 && elements.size() != 4) || part_bits < 8)
     return fail(in, "unpacks what is not supported");
   const Ref from = source(in.operands[1], bits, false);
   if (!from.used()) return fail(in, "has a source operand of the wrong kind or width");
@@ -124,7 +171,8 @@ bool FunctionLowering::lower_unpack(const Instruction& in, uint32_t bits) {
   if (parts.size() != elements.size()) return fail(in, "is not supported");
   for (size_t i = 0; i < parts.size(); ++i) {
     if (elements[i].kind == Operand::Kind::kName && elements[i].name == "_") continue;
-    if (!emit_lane(in, "mov.b" + std::to_string(part_bits), destination(elements[i], part_bits),
+    const uint32_t width = std::max<uint32_t>(part_bits, 16);
+    if (!emit_lane(in, "mov.b" + std::to_string(width), destination(elements[i], width),
                    {parts[i]}))
       return false;
   }

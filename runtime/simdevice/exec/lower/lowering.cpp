@@ -78,17 +78,28 @@ uint32_t FunctionLowering::bits_of(Ref ref) const {
 bool FunctionLowering::declare_register(const ptx::Variable& v) {
   const uint8_t bits = register_bits(v.type);
   Scope& scope = scopes_.back();
-  if (v.vector != 1 || !v.dims.empty() || bits == 0 || bits > 64) {
+  if (v.vector != 1 || !v.dims.empty() || bits == 0) {
     error_ = "line " + std::to_string(v.line.number) + ": " + v.name +
-             ": only scalar registers of up to 64 bits are supported";
+             ": only scalar registers are supported";
     return false;
   }
   if (v.count) {
     scope.families.push_back({v.name, *v.count, bits});
   } else {
-    scope.names[v.name] = {SymbolKind::kRegister, new_register(bits), 0, 0, 1};
+    declare_register_name(scope, v.name, bits);
   }
   return true;
+}
+
+// A dot cannot be part of a name in the text, so the halves of a wide register are out of reach.
+const FunctionLowering::Symbol* FunctionLowering::declare_register_name(Scope& scope,
+                                                                        const std::string& name,
+                                                                        uint32_t bits) {
+  if (bits <= 64)
+    return &(scope.names[name] = {SymbolKind::kRegister, new_register(bits), 0, 0, 1});
+  for (const char* half : {".0", ".1"})
+    scope.names[name + half] = {SymbolKind::kRegister, new_register(64), 0, 0, 1};
+  return &(scope.names[name] = {SymbolKind::kWideRegister, 0, 0, 0, 1});
 }
 
 bool FunctionLowering::declare_memory(const ptx::Variable& v) {
@@ -170,7 +181,7 @@ const FunctionLowering::Symbol* FunctionLowering::find_family_member(Scope& scop
     if (ec != std::errc{} || stop != end || number >= family.count ||
         (*begin == '0' && end - begin > 1))
       continue;
-    return &(scope.names[name] = {SymbolKind::kRegister, new_register(family.bits), 0, 0});
+    return declare_register_name(scope, name, family.bits);
   }
   return nullptr;
 }
