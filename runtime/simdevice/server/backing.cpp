@@ -28,11 +28,13 @@ uint8_t* map_client_memory(int fd, uint64_t bytes) {
   return host == MAP_FAILED ? nullptr : static_cast<uint8_t*>(host);
 }
 
-std::shared_ptr<Backing> Backing::on_device(DeviceMemory& device, uint64_t bytes) {
-  const auto address = device.allocate(bytes);
+std::shared_ptr<Backing> Backing::on_device(DeviceMemory& device, uint64_t bytes,
+                                            pid_t owner) {
+  const auto address = device.allocate(bytes, owner);
   if (!address) return nullptr;
   std::shared_ptr<Backing> backing(new Backing);
   backing->device_ = &device;
+  backing->owner_ = owner;
   backing->device_address_ = *address;
   backing->bytes_ = DeviceMemory::rounded(bytes);
   backing->host_ = device.host(*address);
@@ -53,7 +55,7 @@ Result<std::shared_ptr<Backing>> Backing::on_host(UniqueFd fd, uint64_t bytes) {
 
 Backing::~Backing() {
   if (device_ != nullptr) {
-    device_->free(device_address_, bytes_);
+    device_->free(device_address_, bytes_, owner_);
   } else if (host_ != nullptr) {
     ::munmap(host_, bytes_);
   }

@@ -15,8 +15,9 @@ namespace gacer::simdevice {
 
 class Backing {
  public:
-  // nullptr: the device has no room for it. `device` outlives the backing.
-  static std::shared_ptr<Backing> on_device(DeviceMemory& device, uint64_t bytes);
+  // nullptr: the device has no room for it. `device` outlives the backing. `owner`: the process
+  // that it counts for.
+  static std::shared_ptr<Backing> on_device(DeviceMemory& device, uint64_t bytes, pid_t owner = 0);
   // Maps `bytes` of a memfd. Error::code: CUresult.
   static Result<std::shared_ptr<Backing>> on_host(UniqueFd fd, uint64_t bytes);
 
@@ -39,6 +40,7 @@ class Backing {
   DeviceMemory* device_ = nullptr;
   uint64_t device_address_ = 0;
   uint64_t bytes_ = 0;
+  pid_t owner_ = 0;
   uint8_t* host_ = nullptr;
   UniqueFd fd_;
 };

@@ -54,7 +54,7 @@ uint64_t DeviceMemory::free_bytes() const {
   return total_bytes_ - std::min(total_bytes_, allocated_bytes_ + charged_bytes_);
 }
 
-std::optional<uint64_t> DeviceMemory::allocate(uint64_t bytes) {
+std::optional<uint64_t> DeviceMemory::allocate(uint64_t bytes, pid_t owner) {
   if (bytes == 0 || bytes > free_bytes()) return std::nullopt;
   const uint64_t size = rounded(bytes);
   const auto range =
@@ -64,14 +64,16 @@ std::optional<uint64_t> DeviceMemory::allocate(uint64_t bytes) {
   free_.erase(range);
   if (length > size) free_[offset + size] = length - size;
   allocated_bytes_ += size;
+  used_[owner] += size;
   return first_address() + offset;
 }
 
-void DeviceMemory::free(uint64_t address, uint64_t bytes) {
+void DeviceMemory::free(uint64_t address, uint64_t bytes, pid_t owner) {
   uint64_t offset = address - first_address();
   uint64_t size = rounded(bytes);
   give_back_pages(offset, size);
   allocated_bytes_ -= size;
+  count_off(owner, size);
   const auto after = free_.lower_bound(offset);
   if (after != free_.end() && after->first == offset + size) {
     size += after->second;
@@ -100,10 +102,26 @@ void DeviceMemory::give_back_pages(uint64_t offset, uint64_t bytes) {
   ::madvise(base_ + begin, end - begin, MADV_DONTNEED);
 }
 
-bool DeviceMemory::charge(uint64_t bytes) {
+bool DeviceMemory::charge(uint64_t bytes, pid_t owner) {
   if (bytes > free_bytes()) return false;
   charged_bytes_ += bytes;
+  used_[owner] += bytes;
   return true;
+}
+
+void DeviceMemory::refund(uint64_t bytes, pid_t owner) {
+  charged_bytes_ -= bytes;
+  count_off(owner, bytes);
+}
+
+void DeviceMemory::count_off(pid_t owner, uint64_t bytes) {
+  const auto used = used_.find(owner);
+  if (used != used_.end() && (used->second -= bytes) == 0) used_.erase(used);
+}
+
+uint64_t DeviceMemory::used_bytes(pid_t owner) const {
+  const auto used = used_.find(owner);
+  return used == used_.end() ? 0 : used->second;
 }
 
 uint8_t* DeviceMemory::host(uint64_t address) const {

@@ -4,6 +4,8 @@
 // Not thread-safe.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -23,15 +25,17 @@ class DeviceMemory {
   ~DeviceMemory();
 
   // Device address, aligned to kDeviceAlignment; nullopt when no free range is large enough. bytes
-  // > 0.
-  std::optional<uint64_t> allocate(uint64_t bytes);
-  // `address` and `bytes` exactly as allocated.
-  void free(uint64_t address, uint64_t bytes);
+  // > 0. `owner`: the process that used_bytes() counts it for, until the free.
+  std::optional<uint64_t> allocate(uint64_t bytes, pid_t owner = 0);
+  // All exactly as allocated.
+  void free(uint64_t address, uint64_t bytes, pid_t owner = 0);
 
   // Takes bytes off what is free without an address: context overhead, managed memory. False: not
   // enough left.
-  bool charge(uint64_t bytes);
-  void refund(uint64_t bytes) { charged_bytes_ -= bytes; }
+  bool charge(uint64_t bytes, pid_t owner = 0);
+  void refund(uint64_t bytes, pid_t owner = 0);
+  // What the process has allocated and is charged for.
+  uint64_t used_bytes(pid_t owner) const;
 
   uint32_t index() const { return index_; }
   uint64_t first_address() const;
@@ -44,6 +48,7 @@ class DeviceMemory {
  private:
   DeviceMemory(uint8_t* base, uint64_t bytes, uint32_t index);
   void give_back_pages(uint64_t offset, uint64_t bytes);
+  void count_off(pid_t owner, uint64_t bytes);
 
   uint8_t* base_ = nullptr;
   uint32_t index_ = 0;
@@ -51,6 +56,7 @@ class DeviceMemory {
   uint64_t allocated_bytes_ = 0;
   uint64_t charged_bytes_ = 0;
   std::map<uint64_t, uint64_t> free_;  // offset -> bytes
+  std::map<pid_t, uint64_t> used_;     // by owner
 };
 
 }  // namespace gacer::simdevice

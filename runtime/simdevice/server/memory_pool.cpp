@@ -33,10 +33,12 @@ void MemoryPool::Figure::add(uint64_t bytes) {
   highest = std::max(highest, current);
 }
 
-MemoryPool::MemoryPool(DeviceMemory& device, uint64_t block_bytes, uint64_t most_bytes)
+MemoryPool::MemoryPool(DeviceMemory& device, uint64_t block_bytes, uint64_t most_bytes,
+                       pid_t owner)
     : device_(device),
       block_bytes_(DeviceMemory::rounded(block_bytes)),
       most_bytes_(most_bytes),
+      owner_(owner),
       access_(1U << device.index()) {}
 
 void MemoryPool::set_access(uint32_t device, bool allow) {
@@ -58,7 +60,7 @@ bool MemoryPool::grow(uint64_t bytes) {
   const uint64_t size = (bytes + block_bytes_ - 1) / block_bytes_ * block_bytes_;
   if (most_bytes_ != 0 && size > most_bytes_ - std::min(most_bytes_, reserved_.current))
     return false;
-  auto memory = Backing::on_device(device_, size);
+  auto memory = Backing::on_device(device_, size, owner_);
   if (memory == nullptr) return false;
   reserved_.add(memory->bytes());
   const uint64_t address = memory->device_address();

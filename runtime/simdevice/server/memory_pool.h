@@ -47,8 +47,8 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   };
 
   // Grows in multiples of `block_bytes`, to `most_bytes` (0: as far as the device has memory).
-  // `device` outlives the pool.
-  MemoryPool(DeviceMemory& device, uint64_t block_bytes, uint64_t most_bytes);
+  // `device` outlives the pool. `owner`: the process that its blocks count for.
+  MemoryPool(DeviceMemory& device, uint64_t block_bytes, uint64_t most_bytes, pid_t owner = 0);
 
   // nullptr: no room. First fit among free ranges, then a new block.
   std::shared_ptr<PoolPiece> allocate(uint64_t bytes);
@@ -75,6 +75,7 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   DeviceMemory& device_;
   uint64_t block_bytes_;
   uint64_t most_bytes_;
+  pid_t owner_;
   uint32_t access_;
   Figure reserved_;
   Figure used_;
