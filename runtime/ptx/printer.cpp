@@ -175,7 +175,9 @@ class Printer {
         return elements(o, ']');
       case Operand::Kind::kVector:
         out_ += '{';
-        return elements(o, '}');
+        elements(o, '}');
+        if (!o.second.empty()) out_ += '|' + o.second;
+        return;
       case Operand::Kind::kTuple:
         out_ += '(';
         return elements(o, ')');

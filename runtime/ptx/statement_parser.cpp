@@ -128,6 +128,8 @@ Operand StatementParser::list(Operand::Kind kind, std::string_view close, bool i
     if (!stream_.accept(",")) break;
   }
   stream_.expect(close);
+  if (kind == Operand::Kind::kVector && stream_.accept("|"))
+    out.second = stream_.identifier("a second destination after |");
   return out;
 }
 
