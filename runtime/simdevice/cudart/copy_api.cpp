@@ -4,6 +4,7 @@
 #include "runtime/simdevice/cudart/copy.h"
 #include "runtime/simdevice/cudart/layout.h"
 #include "runtime/simdevice/cudart/registry.h"
+#include "runtime/simdevice/cudart/symbols.h"
 #include "runtime_impl.h"
 
 namespace gacer::cudart {
@@ -17,15 +18,6 @@ Outcome symbol_range(const void* symbol, size_t count, size_t offset, void*& out
   if (offset > bytes || count > bytes - offset) return cudaErrorInvalidValue;
   out = reinterpret_cast<void*>(address + offset);
   return cudaSuccess;
-}
-
-bool to_device(cudaMemcpyKind kind) {
-  return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice ||
-         kind == cudaMemcpyDefault;
-}
-bool from_device(cudaMemcpyKind kind) {
-  return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice ||
-         kind == cudaMemcpyDefault;
 }
 
 Outcome peer_contexts(int destination, int source, CUcontext& to, CUcontext& from) {
@@ -63,6 +55,19 @@ Outcome driver_peer_copy(const cudaMemcpy3DPeerParms& in, CUDA_MEMCPY3D_PEER& ou
 
 }  // namespace
 
+Outcome symbol_as_destination(const void* symbol, size_t count, size_t offset, cudaMemcpyKind kind,
+                              void*& out) {
+  const bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
+  if (to_host) return cudaErrorInvalidMemcpyDirection;
+  return symbol_range(symbol, count, offset, out);
+}
+Outcome symbol_as_source(const void* symbol, size_t count, size_t offset, cudaMemcpyKind kind,
+                         void*& out) {
+  const bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
+  if (from_host) return cudaErrorInvalidMemcpyDirection;
+  return symbol_range(symbol, count, offset, out);
+}
+
 namespace impl {
 
 Outcome cudaMemcpy(const Driver& driver, void* dst, const void* src, size_t count,
@@ -89,31 +94,27 @@ Outcome cudaMemcpyPeerAsync(const Driver& driver, void* dst, int dstDevice, cons
 
 Outcome cudaMemcpyToSymbol(const Driver& driver, const void* symbol, const void* src, size_t count,
                            size_t offset, cudaMemcpyKind kind) {
-  if (!to_device(kind)) return cudaErrorInvalidMemcpyDirection;
   void* dst = nullptr;
-  RT_TRY(symbol_range(symbol, count, offset, dst));
+  RT_TRY(symbol_as_destination(symbol, count, offset, kind, dst));
   return copy_now(driver, dst, src, count, kind);
 }
 Outcome cudaMemcpyFromSymbol(const Driver& driver, void* dst, const void* symbol, size_t count,
                              size_t offset, cudaMemcpyKind kind) {
-  if (!from_device(kind)) return cudaErrorInvalidMemcpyDirection;
   void* src = nullptr;
-  RT_TRY(symbol_range(symbol, count, offset, src));
+  RT_TRY(symbol_as_source(symbol, count, offset, kind, src));
   return copy_now(driver, dst, src, count, kind);
 }
 Outcome cudaMemcpyToSymbolAsync(const Driver& driver, const void* symbol, const void* src,
                                 size_t count, size_t offset, cudaMemcpyKind kind,
                                 cudaStream_t stream) {
-  if (!to_device(kind)) return cudaErrorInvalidMemcpyDirection;
   void* dst = nullptr;
-  RT_TRY(symbol_range(symbol, count, offset, dst));
+  RT_TRY(symbol_as_destination(symbol, count, offset, kind, dst));
   return copy_on(driver, dst, src, count, kind, stream);
 }
 Outcome cudaMemcpyFromSymbolAsync(const Driver& driver, void* dst, const void* symbol, size_t count,
                                   size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
-  if (!from_device(kind)) return cudaErrorInvalidMemcpyDirection;
   void* src = nullptr;
-  RT_TRY(symbol_range(symbol, count, offset, src));
+  RT_TRY(symbol_as_source(symbol, count, offset, kind, src));
   return copy_on(driver, dst, src, count, kind, stream);
 }
 Outcome cudaGetSymbolAddress(const Driver&, void** devPtr, const void* symbol) {
