@@ -26,7 +26,7 @@ void BlockRun::start(const LaunchContext& launch, uint64_t block_linear, Cluster
   traffic_.reset((launch.shape.threads_per_block() + kLanes - 1) / kLanes);
   region_hint_ = nullptr;
   tallies_.assign(launch.code->counter_count, Tally{});
-  issued_ = slept_ns_ = 0;
+  issued_ = 0;
   budget_ = launch.budget == 0 ? ~uint64_t{0} : launch.budget;
   fault_ = {};
   start_warps();
@@ -120,6 +120,7 @@ void BlockRun::add_pipes(const PipeCounts& pipes, uint64_t runs, BlockCounters& 
   counters.sfu_warp += pipes.sfu * runs;
   counters.memory_warp += pipes.memory * runs;
   counters.shared_warp += pipes.shared * runs;
+  counters.shared_beats += pipes.shared_beats * runs;
   counters.barrier_warp += pipes.barrier * runs;
   counters.atomics += pipes.atomics * runs;
 }

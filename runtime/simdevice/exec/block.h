@@ -16,6 +16,7 @@
 
 namespace gacer::simdevice {
 
+class TextureTable;
 class Warp;
 class ClusterRun;
 
@@ -40,6 +41,7 @@ struct LaunchContext {
   LaunchShape shape;
   const uint8_t* params = nullptr;
   const AddressSpace* memory = nullptr;
+  const TextureTable* textures = nullptr;  // nullptr: none
   LaunchClock clock;
   uint64_t budget = 0;
   uint32_t sm_count = 1;
@@ -77,9 +79,6 @@ class BlockRun {
   uint32_t rank() const { return rank_; }
   uint32_t live_threads() const { return live_threads_; }
   const Fault& fault() const { return fault_; }
-  // Model time that warps of the block have slept: clocks show it.
-  uint64_t slept_ns() const { return slept_ns_; }
-  void sleep(uint64_t ns) { slept_ns_ += ns; }
 
   // Counts one execution of a basic block. False: the budget is spent.
   bool count(const FunctionCode& fn, uint32_t block, uint32_t mask) {
@@ -136,7 +135,6 @@ class BlockRun {
   uint32_t running_warps_ = 0;
   ClusterRun* cluster_ = nullptr;
   uint32_t rank_ = 0;
-  uint64_t slept_ns_ = 0;
   TrafficMeter traffic_;
   const MemoryRegion* region_hint_ = nullptr;
   std::vector<Tally> tallies_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that the device's runtime system provides: vprintf, __assertfail and
+// Functions that the device's runtime system provides: vprintf, __assertfail, malloc, free and
 // cudaGraphSetConditional.
 #pragma once
 
@@ -9,7 +9,13 @@
 
 namespace gacer::simdevice {
 
-// nullptr: not provided. The handler finds its call site at FunctionCode::sites[in.list.first].
-Handler find_builtin(const std::string& name, size_t argument_count);
+struct Builtin {
+  Handler handler;  // finds its call site at FunctionCode::sites[in.list.first]
+  bool prints;
+  bool uses_heap;
+};
+
+// nullptr: not provided.
+const Builtin* find_builtin(const std::string& name, size_t argument_count);
 
 }  // namespace gacer::simdevice

@@ -41,6 +41,9 @@ struct Ref {
 // False: the warp's fault is set.
 using Handler = bool (*)(Warp& warp, const Insn& in, uint32_t mask);
 
+// *host = *host op *value, atomically; *old: what was there.
+using ElementUpdateFn = void (*)(uint8_t* host, const void* value, void* old);
+
 enum class InsnKind : uint8_t { kLane, kCompare, kHandler };
 enum class BoolOp : uint8_t { kNone, kAnd, kOr, kXor };
 
@@ -79,6 +82,7 @@ struct Insn {
   RefList list;
   int64_t imm = 0;  // address offset or other literal
   const MemoryOps* memory = nullptr;
+  ElementUpdateFn element = nullptr;  // vector and bulk reductions: see atomics.h
   uint32_t line = 0;  // of the PTX text
 };
 
@@ -111,6 +115,7 @@ struct PipeCounts {
   uint32_t fp32 = 0, fp64 = 0, integer = 0, sfu = 0, tensor = 0, memory = 0, shared = 0,
            barrier = 0, atomics = 0;
   uint32_t global_loads = 0;
+  uint32_t shared_beats = 0;  // of 128 bytes, without conflicts
 };
 
 struct BasicBlock {

@@ -287,7 +287,25 @@ bool write_bytes(Warp& warp, const Insn& in, MemSpace space, uint32_t lane, uint
 bool load_handler(Warp& warp, const Insn& in, uint32_t mask) {
   return access(warp, in, mask, in.list.defs, false);
 }
+bool strong_load_handler(Warp& warp, const Insn& in, uint32_t mask) {
+  if (!access(warp, in, mask, in.list.defs, false)) return false;
+  const Ref data = warp.frame().code->lists[in.list.first];
+  const bool wide = in.memory->reg_bits == 64, narrow16 = in.memory->reg_bits == 16;
+  uint64_t state = reinterpret_cast<uintptr_t>(&in);
+  for (uint32_t m = mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const uint64_t at = in.wide_address ? warp.lanes<uint64_t>(in.a)[lane]
+                                        : warp.lanes<uint32_t>(in.a)[lane];
+    const uint64_t value = wide       ? warp.lanes<uint64_t>(data)[lane]
+                           : narrow16 ? warp.lanes<uint16_t>(data)[lane]
+                                      : warp.lanes<uint32_t>(data)[lane];
+    state = (state ^ at ^ value << 20) * 0x9e3779b97f4a7c15ULL;
+  }
+  warp.polled(state);
+  return true;
+}
 bool store_handler(Warp& warp, const Insn& in, uint32_t mask) {
+  warp.progressed();
   return access(warp, in, mask, in.list.uses, true);
 }
 

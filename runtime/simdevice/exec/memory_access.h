@@ -10,6 +10,8 @@ namespace gacer::simdevice {
 
 // a: address register, imm: offset, list: data registers, memory: element, space.
 bool load_handler(Warp& warp, const Insn& in, uint32_t mask);
+// The same for loads that see what other threads write: a loop that only does these waits.
+bool strong_load_handler(Warp& warp, const Insn& in, uint32_t mask);
 bool store_handler(Warp& warp, const Insn& in, uint32_t mask);
 // Checks and counts like a load, moves nothing further (prefetch and the like need no handler at
 // all).

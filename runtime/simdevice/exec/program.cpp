@@ -116,6 +116,8 @@ Status CompiledProgram::add_kernel(const ptx::Function& source, const FunctionCo
   info.max_threads_per_block =
       limit != 0 ? limit : std::min<uint32_t>(1024, 65536 / info.regs_per_thread / 32 * 32);
   info.uses_grid_barrier = needs.grid_barrier;
+  info.uses_heap = needs.heap;
+  info.prints = needs.prints;
   info.cluster = cluster_of(source);
   kernels_.push_back(std::move(info));
   return {};
@@ -135,6 +137,8 @@ Status CompiledProgram::lower(const ptx::Function& source, FunctionCode& code, K
 Status CompiledProgram::build(const ptx::Module& module) {
   if (Status s = collect_symbols(module, symbols_); !s.ok()) return s;
   code_.functions.resize(symbols_.functions.size());
+  KernelNeeds called;  // what functions need, and so maybe the kernels that call some
+  std::vector<bool> kernel_calls;
   for (size_t i = 0; i < symbols_.functions.size(); ++i) {
     const ptx::Function& source = *symbols_.functions[i];
     if (!source.has_body) continue;
@@ -144,9 +148,21 @@ Status CompiledProgram::build(const ptx::Module& module) {
     code.first_counter = code_.counter_count;
     code_.counter_count += static_cast<uint32_t>(code.blocks.size());
     code_.special_used |= needs.special_used;
-    if (!source.is_entry) continue;
+    if (!source.is_entry) {
+      called.heap |= needs.heap;
+      called.prints |= needs.prints;
+      called.grid_barrier |= needs.grid_barrier;
+      continue;
+    }
     if (Status s = add_kernel(source, code, needs); !s.ok()) return s;
     kernel_functions_.push_back(static_cast<uint32_t>(i));
+    kernel_calls.push_back(needs.calls);
+  }
+  for (size_t k = 0; k < kernels_.size(); ++k) {
+    if (!kernel_calls[k]) continue;
+    kernels_[k].uses_heap |= called.heap;
+    kernels_[k].prints |= called.prints;
+    kernels_[k].uses_grid_barrier |= called.grid_barrier;
   }
   const auto& words = symbols_.pool.words();
   pool_.resize(words.size() * 8 / sizeof(LaneScratch) + 1);
@@ -209,6 +225,7 @@ std::unique_ptr<GridRun> CompiledProgram::start_grid(const GridLaunch& launch) c
   context.shape = launch.shape;
   context.params = launch.params;
   context.memory = launch.memory;
+  context.textures = launch.textures;
   context.clock = launch.clock;
   context.budget = launch.budget_warp_instructions;
   context.sm_count = std::max(1u, launch.sm_count);

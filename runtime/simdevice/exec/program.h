@@ -151,6 +151,7 @@ struct BlockCounters {
   uint64_t tensor_warp = 0;  // in units of an mma.m16n8k16 of halves
   uint64_t memory_warp = 0;  // ld/st/atom to any space
   uint64_t shared_warp = 0;
+  uint64_t shared_beats = 0;  // 128 bytes of shared memory each; bank conflicts are not seen
   uint64_t barrier_warp = 0;
   uint64_t global_sectors_read = 0;  // distinct 32-byte sectors per warp instruction, summed
   uint64_t global_sectors_written = 0;

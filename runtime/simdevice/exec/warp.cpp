@@ -9,6 +9,9 @@ namespace gacer::simdevice {
 namespace {
 
 constexpr uint32_t kSliceBlocks = 20'000;
+// After that many slices lanes that wait to meet the others again are let go: the others may wait
+// for them in a way that is not recognised.
+constexpr uint32_t kSlicesTogether = 50;
 
 }  // namespace
 
@@ -24,7 +27,7 @@ void Warp::start(BlockRun& block, const FunctionCode& kernel, uint32_t first_thr
   current_index_ = -1;
   issued_ = global_loads_ = accesses_ = 0;
   clock_.reset();
-  last_poll_ = idle_polls_ = 0;
+  last_poll_ = idle_polls_ = slices_ = 0;
   cluster_phase_.fill(~0u);
   fair_ = false;
   banks_[static_cast<uint32_t>(Bank::kConst)] = const_cast<uint8_t*>(block.launch().pool);
@@ -107,6 +110,7 @@ Warp::Step Warp::run_node() {
     if (step != Step::kGoOn) return step;
     if (--slice_ == 0) {
       fair_ = true;
+      if (idle_polls_ >= kIdlePolls || ++slices_ % kSlicesTogether == 0) release_arrived();
       ready_.insert(ready_.begin(), current_index_);
       set_current(-1);
       return Step::kYield;

@@ -159,6 +159,9 @@ class Warp {
   Step park();
   bool release_warp_sync();
   bool release_parked();
+  void release_arrived();
+  void release_arrived(int32_t parent);
+  bool run_group(const std::vector<int32_t>& group, uint32_t together);
   Step wait_for_cluster(const BasicBlock& bb);
   bool merge_with_sibling();
   void set_current(int32_t index);
@@ -181,6 +184,7 @@ class Warp {
   uint64_t last_poll_ = 0;
   uint32_t idle_polls_ = 0;
   std::array<uint32_t, kLanes> cluster_phase_{};  // in which the lane arrived last
+  uint32_t slices_ = 0;  // that ended because they were over
   bool fair_ = false;            // the last slice ran out: siblings take turns, in no order
   uint32_t awaited_ = 0;         // not 0: the handler wants its node parked for these lanes
   uint64_t issued_ = 0;

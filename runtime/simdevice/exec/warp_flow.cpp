@@ -49,6 +49,7 @@ void Warp::end_current() {
   set_current(-1);
   while (index >= 0) {
     const int32_t parent = nodes_[index].parent;
+    nodes_[index].mask = 0;
     free_.push_back(index);
     if (parent < 0 || --nodes_[parent].children != 0) return;
     if (nodes_[parent].mask != 0) {
@@ -79,6 +80,7 @@ bool Warp::merge_with_sibling() {
   }
   other.mask |= current_->mask;
   if (other.parent >= 0) --nodes_[other.parent].children;
+  current_->mask = 0;
   free_.push_back(current_index_);
   ready_.pop_back();
   set_current(other_index);
@@ -394,7 +396,8 @@ bool Warp::release_warp_sync() {
   return false;
 }
 
-// True: some went on.
+// True: some went on. Nodes at the same instruction are tried together; lanes of several member
+// masks may be among them.
 bool Warp::release_parked() {
   for (int32_t leader : parked_) {
     const Node first = nodes_[leader];
@@ -403,25 +406,59 @@ bool Warp::release_parked() {
     for (int32_t i : parked_) {
       const Node& node = nodes_[i];
       if (node.block != first.block || node.frame.code != first.frame.code ||
-          node.frame.regs != first.frame.regs || node.wait_mask != first.wait_mask)
+          node.frame.regs != first.frame.regs)
         continue;
       together |= node.mask;
       group.push_back(i);
     }
     if ((first.wait_mask & live_ & ~together) != 0) continue;
-    for (int32_t i : group) {
-      parked_.erase(std::find(parked_.begin(), parked_.end(), i));
-      nodes_[i].state = NodeState::kReady;
-      ready_.push_back(i);
-    }
-    set_current(leader);
-    const BasicBlock& bb = first.frame.code->blocks[first.block];
-    const bool ok = run_insns(bb, together);
-    set_current(-1);
-    for (int32_t i : group) nodes_[i].block = bb.next;
-    return ok;
+    if (run_group(group, together)) return true;
+    if (block_->failed()) return false;
   }
   return false;
+}
+
+// Runs the instruction at which the nodes of `group` are parked. False: a fault, or some lanes are
+// still missing.
+bool Warp::run_group(const std::vector<int32_t>& group, uint32_t together) {
+  const int32_t before = current_index_;
+  set_current(group.front());
+  const BasicBlock& bb = current_->frame.code->blocks[current_->block];
+  const bool ok = run_insns(bb, together);
+  set_current(before);
+  awaited_ = 0;
+  if (!ok) return false;
+  for (int32_t i : group) {
+    parked_.erase(std::find(parked_.begin(), parked_.end(), i));
+    nodes_[i].state = NodeState::kReady;
+    nodes_[i].block = bb.next;
+    ready_.push_back(i);
+  }
+  return true;
+}
+
+// The lanes of the current node spin: others of the warp may have to go on first, even those that
+// wait to meet them again.
+void Warp::release_arrived() {
+  for (int32_t i = current_->parent; i >= 0; i = nodes_[i].parent) release_arrived(i);
+}
+
+// Lanes that have arrived where `parent` waits for its children go on by themselves.
+void Warp::release_arrived(int32_t parent) {
+  uint32_t busy = 0;
+  for (const Node& node : nodes_)
+    for (int32_t i = node.mask == 0 ? -1 : node.parent; i >= 0; i = nodes_[i].parent)
+      if (i == parent) busy |= node.mask;
+  const uint32_t arrived = nodes_[parent].mask & ~busy;
+  if (arrived == 0) return;
+  Node node = nodes_[parent];
+  node.mask = arrived;
+  node.children = 0;
+  node.state = NodeState::kReady;
+  node.is_call = false;
+  nodes_[parent].mask &= ~arrived;
+  if (node.parent >= 0) ++nodes_[node.parent].children;
+  ready_.push_back(add_node(node));
 }
 
 }  // namespace gacer::simdevice

@@ -2,6 +2,7 @@
 #include "runtime/simdevice/exec/warp_ops.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 
@@ -21,9 +22,29 @@ void write_predicate(Warp& warp, Ref dst, uint32_t value, uint32_t mask) {
   *d = (*d & ~mask) | (value & mask);
 }
 
-// The member mask of a warp-wide operation; all lanes give the same one.
-uint32_t members_of(Warp& warp, const Insn& in, uint32_t mask) {
-  return in.e.used() ? warp.lanes<uint32_t>(in.e)[std::countr_zero(mask)] : mask;
+// True: all lanes that the lanes in `mask` name as members are here. They need not name the same
+// ones: several groups of lanes may do their own operation at a time.
+bool members_here(Warp& warp, const Insn& in, uint32_t mask) {
+  if (!in.e.used()) return true;
+  const uint32_t* named = warp.lanes<uint32_t>(in.e);
+  uint32_t all = 0;
+  for (int i = 0; i < kLanes; ++i) all |= (mask >> i & 1u) != 0 ? named[i] : 0;
+  return warp.all_here(all, mask);
+}
+
+// f(lanes that name the same members and are among them), for each such group.
+template <typename F>
+void each_group(Warp& warp, const Insn& in, uint32_t mask, F f) {
+  if (!in.e.used()) return f(mask);
+  const uint32_t* named = warp.lanes<uint32_t>(in.e);
+  for (uint32_t left = mask; left != 0;) {
+    const uint32_t members = named[std::countr_zero(left)];
+    uint32_t same = 0;
+    for (int i = 0; i < kLanes; ++i) same |= static_cast<uint32_t>(named[i] == members) << i;
+    same &= left;
+    f(same);
+    left &= ~same;
+  }
 }
 
 }  // namespace
@@ -86,7 +107,7 @@ ShuffleSource shuffle_source(ShuffleMode mode, uint32_t lane, uint32_t b, uint32
 }  // namespace
 
 bool shuffle_handler(Warp& warp, const Insn& in, uint32_t mask) {
-  if (!warp.all_here(members_of(warp, in, mask), mask)) return false;
+  if (!members_here(warp, in, mask)) return false;
   uint32_t from[kLanes];
   std::memcpy(from, warp.lanes<uint32_t>(in.a), sizeof(from));
   const uint32_t *b = warp.lanes<uint32_t>(in.b), *c = warp.lanes<uint32_t>(in.c);
@@ -104,82 +125,85 @@ bool shuffle_handler(Warp& warp, const Insn& in, uint32_t mask) {
 }
 
 bool vote_handler(Warp& warp, const Insn& in, uint32_t mask) {
-  const uint32_t members = members_of(warp, in, mask);
-  if (!warp.all_here(members, mask)) return false;
-  const uint32_t voters = members & mask;
-  const uint32_t yes = (*warp.lanes<uint32_t>(in.a) ^ (in.c_negated ? ~0u : 0u)) & voters;
+  if (!members_here(warp, in, mask)) return false;
+  const uint32_t votes = *warp.lanes<uint32_t>(in.a) ^ (in.c_negated ? ~0u : 0u);
   const auto mode = static_cast<VoteMode>(in.mode);
-  if (mode == VoteMode::kBallot) {
-    each_lane(mask, [&](uint32_t lane) { warp.lanes<uint32_t>(in.dst)[lane] = yes; });
-    return true;
-  }
-  const bool result = mode == VoteMode::kAll   ? yes == voters
-                      : mode == VoteMode::kAny ? yes != 0
-                                               : yes == 0 || yes == voters;
-  write_predicate(warp, in.dst, result ? ~0u : 0u, mask);
+  uint32_t agreed = 0;
+  each_group(warp, in, mask, [&](uint32_t voters) {
+    const uint32_t yes = votes & voters;
+    if (mode == VoteMode::kBallot)
+      each_lane(voters, [&](uint32_t lane) { warp.lanes<uint32_t>(in.dst)[lane] = yes; });
+    const bool result = mode == VoteMode::kAll   ? yes == voters
+                        : mode == VoteMode::kAny ? yes != 0
+                                                 : yes == 0 || yes == voters;
+    if (result) agreed |= voters;
+  });
+  if (mode != VoteMode::kBallot) write_predicate(warp, in.dst, agreed, mask);
   return true;
 }
 
 bool match_handler(Warp& warp, const Insn& in, uint32_t mask) {
-  const uint32_t members = members_of(warp, in, mask);
-  if (!warp.all_here(members, mask)) return false;
+  if (!members_here(warp, in, mask)) return false;
   uint64_t value[kLanes] = {};
   each_lane(mask, [&](uint32_t lane) {
     value[lane] =
         (in.mode & 2) != 0 ? warp.lanes<uint64_t>(in.a)[lane] : warp.lanes<uint32_t>(in.a)[lane];
   });
-  const uint32_t voters = members & mask;
   uint32_t* d = warp.lanes<uint32_t>(in.dst);
   uint32_t agree = 0;
-  each_lane(voters, [&](uint32_t lane) {
-    uint32_t same = 0;
-    each_lane(voters, [&](uint32_t other) {
-      same |= static_cast<uint32_t>(value[other] == value[lane]) << other;
+  each_group(warp, in, mask, [&](uint32_t voters) {
+    each_lane(voters, [&](uint32_t lane) {
+      uint32_t same = 0;
+      each_lane(voters, [&](uint32_t other) {
+        same |= static_cast<uint32_t>(value[other] == value[lane]) << other;
+      });
+      const bool all = same == voters;
+      agree |= static_cast<uint32_t>(all) << lane;
+      d[lane] = (in.mode & 1) != 0 ? (all ? voters : 0) : same;
     });
-    const bool all = same == voters;
-    agree |= static_cast<uint32_t>(all) << lane;
-    d[lane] = (in.mode & 1) != 0 ? (all ? voters : 0) : same;
   });
   if (in.dst2.used()) write_predicate(warp, in.dst2, agree, mask);
   return true;
 }
 
+namespace {
+
+uint32_t reduce_two(ReduxOp op, uint32_t x, uint32_t y) {
+  const auto sx = static_cast<int32_t>(x), sy = static_cast<int32_t>(y);
+  switch (op) {
+    case ReduxOp::kAdd:
+      return x + y;
+    case ReduxOp::kMinU:
+      return std::min(x, y);
+    case ReduxOp::kMaxU:
+      return std::max(x, y);
+    case ReduxOp::kMinS:
+      return static_cast<uint32_t>(std::min(sx, sy));
+    case ReduxOp::kMaxS:
+      return static_cast<uint32_t>(std::max(sx, sy));
+    case ReduxOp::kAnd:
+      return x & y;
+    case ReduxOp::kOr:
+      return x | y;
+    case ReduxOp::kXor:
+      return x ^ y;
+  }
+  return x;
+}
+
+}  // namespace
+
 bool redux_handler(Warp& warp, const Insn& in, uint32_t mask) {
-  const uint32_t members = members_of(warp, in, mask);
-  if (!warp.all_here(members, mask)) return false;
-  const uint32_t* a = warp.lanes<uint32_t>(in.a);
-  uint32_t sum = a[std::countr_zero(mask)];
-  each_lane((members & mask) & (mask - 1), [&](uint32_t lane) {
-    const uint32_t x = a[lane];
-    const int32_t sx = static_cast<int32_t>(x), ss = static_cast<int32_t>(sum);
-    switch (static_cast<ReduxOp>(in.mode)) {
-      case ReduxOp::kAdd:
-        sum += x;
-        break;
-      case ReduxOp::kMinU:
-        sum = std::min(sum, x);
-        break;
-      case ReduxOp::kMaxU:
-        sum = std::max(sum, x);
-        break;
-      case ReduxOp::kMinS:
-        sum = static_cast<uint32_t>(std::min(ss, sx));
-        break;
-      case ReduxOp::kMaxS:
-        sum = static_cast<uint32_t>(std::max(ss, sx));
-        break;
-      case ReduxOp::kAnd:
-        sum &= x;
-        break;
-      case ReduxOp::kOr:
-        sum |= x;
-        break;
-      case ReduxOp::kXor:
-        sum ^= x;
-        break;
-    }
+  if (!members_here(warp, in, mask)) return false;
+  uint32_t a[kLanes];
+  std::memcpy(a, warp.lanes<uint32_t>(in.a), sizeof(a));
+  each_group(warp, in, mask, [&](uint32_t voters) {
+    uint32_t sum = a[std::countr_zero(voters)];
+    each_lane(voters & (voters - 1), [&](uint32_t lane) {
+      sum = reduce_two(static_cast<ReduxOp>(in.mode), sum, a[lane]);
+    });
+    each_lane(voters, [&](uint32_t lane) { warp.lanes<uint32_t>(in.dst)[lane] = sum; });
   });
-  each_lane(mask, [&](uint32_t lane) { warp.lanes<uint32_t>(in.dst)[lane] = sum; });
   return true;
 }
 
@@ -189,16 +213,25 @@ bool activemask_handler(Warp& warp, const Insn& in, uint32_t mask) {
 }
 
 bool warp_barrier_handler(Warp& warp, const Insn& in, uint32_t mask) {
-  return warp.all_here(members_of(warp, in, mask), mask);
+  return members_here(warp, in, mask);
 }
 
 bool elect_handler(Warp& warp, const Insn& in, uint32_t mask) {
-  const uint32_t members = members_of(warp, in, mask);
-  if (!warp.all_here(members, mask)) return false;
-  const uint32_t leader = static_cast<uint32_t>(std::countr_zero(members & mask));
-  if (in.dst.used())
-    each_lane(mask, [&](uint32_t lane) { warp.lanes<uint32_t>(in.dst)[lane] = leader; });
-  write_predicate(warp, in.dst2, 1u << leader, mask);
+  if (!members_here(warp, in, mask)) return false;
+  uint32_t leaders = 0;
+  each_group(warp, in, mask, [&](uint32_t voters) {
+    const auto leader = static_cast<uint32_t>(std::countr_zero(voters));
+    leaders |= 1u << leader;
+    if (in.dst.used())
+      each_lane(voters, [&](uint32_t lane) { warp.lanes<uint32_t>(in.dst)[lane] = leader; });
+  });
+  write_predicate(warp, in.dst2, leaders, mask);
+  return true;
+}
+
+bool fence_handler(Warp&, const Insn&, uint32_t) {
+  // Pairs with the fences of other threads that run blocks of the launch.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   return true;
 }
 

@@ -38,6 +38,8 @@ bool elect_handler(Warp& warp, const Insn& in, uint32_t mask);
 // cp.async: a + imm: shared destination, b + lane of e: global source, c: bytes read, mode: bytes |
 // 0x80.
 bool copy_async_handler(Warp& warp, const Insn& in, uint32_t mask);
+// Orders memory accesses of this thread's blocks before and after it.
+bool fence_handler(Warp& warp, const Insn& in, uint32_t mask);
 bool trap_handler(Warp& warp, const Insn& in, uint32_t mask);
 
 }  // namespace gacer::simdevice

@@ -60,15 +60,57 @@ const FunctionLowering::OpcodeRow FunctionLowering::kOpcodes[] = {
     {"elect", &FunctionLowering::lower_activemask},
     {"activemask", &FunctionLowering::lower_activemask},
     // No effect here: one coherent memory, no caches to direct, no debugger, no timing of its own.
-    {"membar", &FunctionLowering::lower_nothing},
-    {"fence", &FunctionLowering::lower_nothing},
+    {"applypriority", &FunctionLowering::lower_nothing},
+    {"discard", &FunctionLowering::lower_nothing},
+    {"setmaxnreg", &FunctionLowering::lower_nothing},
     {"prefetch", &FunctionLowering::lower_nothing},
     {"prefetchu", &FunctionLowering::lower_nothing},
+    {"createpolicy", &FunctionLowering::lower_policy},
+    {"membar", &FunctionLowering::lower_fence},
+    {"fence", &FunctionLowering::lower_fence},
+    {"mbarrier", &FunctionLowering::lower_mbarrier},
+    {"mapa", &FunctionLowering::lower_cluster_address},
+    {"getctarank", &FunctionLowering::lower_cluster_address},
     {"nanosleep", &FunctionLowering::lower_sleep},
     {"brkpt", &FunctionLowering::lower_nothing},
     {"pmevent", &FunctionLowering::lower_nothing},
     {"griddepcontrol", &FunctionLowering::lower_nothing},
 };
+
+namespace {
+
+// Rounding and saturation words come before the types ("lg2.approx.f32.ftz" is accepted too), in
+// one order.
+constexpr std::string_view kOrder[] = {"rn",  "rz",      "rm",  "rp",  "ftz",
+                                       "NaN", "xorsign", "abs", "sat", "relu"};
+
+bool in_order(const std::vector<std::string>& modifiers) {
+  size_t rank = 0;
+  bool typed = false;
+  for (const auto& m : modifiers) {
+    const auto* at = std::find(std::begin(kOrder), std::end(kOrder), m);
+    typed = typed || ptx::type_from(m).has_value();
+    if (at == std::end(kOrder)) continue;
+    const size_t here = static_cast<size_t>(at - std::begin(kOrder));
+    if (typed || here < rank) return false;
+    rank = here;
+  }
+  return true;
+}
+
+void put_in_order(std::vector<std::string>& modifiers) {
+  std::vector<std::string> out;
+  for (const auto& m : modifiers)
+    if (std::find(std::begin(kOrder), std::end(kOrder), m) == std::end(kOrder)) out.push_back(m);
+  auto at = std::find_if(out.begin(), out.end(),
+                         [](const auto& m) { return ptx::type_from(m).has_value(); });
+  for (std::string_view word : kOrder)
+    if (std::find(modifiers.begin(), modifiers.end(), word) != modifiers.end())
+      at = out.insert(at, std::string(word)) + 1;
+  modifiers = std::move(out);
+}
+
+}  // namespace
 
 bool FunctionLowering::dispatch(const Instruction& in) {
   static const auto index = [] {
@@ -84,6 +126,12 @@ bool FunctionLowering::dispatch(const Instruction& in) {
   const bool is_wide = !in.modifiers.empty() && in.modifiers.back() == "b128";
   if (is_wide && (in.opcode == "ld" || in.opcode == "st")) return lower_wide_memory(in);
   const auto found = index.find(in.opcode);
+  const bool is_conversion = in.opcode == "cvt" && !in.has("pack");
+  if ((found == index.end() || is_conversion) && !in_order(in.modifiers)) {
+    Instruction ordered = in;
+    put_in_order(ordered.modifiers);
+    return dispatch(ordered);
+  }
   return found == index.end() ? lower_lane(in) : (this->*found->second)(in);
 }
 
@@ -155,6 +203,7 @@ bool FunctionLowering::lower_switch(const Instruction& in) {
 bool FunctionLowering::lower_exit(const Instruction& in) {
   if (!expect_operands(in, 0, 0)) return false;
   const bool leaves_function = in.opcode == "ret" && !source_.is_entry;
+  if (leaves_function && !send_register_results(in)) return false;
   BasicBlock& bb = end_block(leaves_function ? Terminator::kReturn : Terminator::kExit);
   bb.predicate = guard_;
   bb.negated = guard_negated_;
@@ -179,7 +228,31 @@ bool FunctionLowering::call_arguments(const Instruction& in, const Operand& tupl
 }
 
 // call{.uni} (ret), name, (args), prototype;   every part but the name may be missing
+// With .param variables in place of all other operands; results go to their registers afterwards.
 bool FunctionLowering::lower_call(const Instruction& in) {
+  Instruction call = in;
+  const bool has_results = !in.operands.empty() && in.operands[0].kind == Operand::Kind::kTuple;
+  const size_t target = has_results ? 1 : 0;
+  if (target >= in.operands.size()) return fail(in, "calls nothing");
+  const Symbol* symbol = find(in.operands[target].name);
+  const bool is_direct = symbol != nullptr && symbol->kind == SymbolKind::kFunction;
+  const auto* params = is_direct ? &module_.functions[symbol->index]->params : nullptr;
+  const bool has_arguments =
+      target + 1 < in.operands.size() && in.operands[target + 1].kind == Operand::Kind::kTuple;
+  if (has_arguments && !hide_operands(in, call.operands[target + 1], params, false)) return false;
+  if (has_results && !hide_operands(in, call.operands[0], nullptr, true)) return false;
+  const Ref guard = guard_;
+  if (!lower_plain_call(call)) return false;
+  guard_ = guard;
+  for (size_t i = 0; has_results && i < in.operands[0].elements.size(); ++i) {
+    const Operand &to = in.operands[0].elements[i], &from = call.operands[0].elements[i];
+    if (to.name == from.name) continue;
+    if (!move_param(in, false, from.name, to, width_of(to) / 8)) return false;
+  }
+  return true;
+}
+
+bool FunctionLowering::lower_plain_call(const Instruction& in) {
   CallSite site;
   size_t i = 0;
   const auto is_tuple = [&](size_t at) {
@@ -234,11 +307,26 @@ bool FunctionLowering::lower_builtin_call(const Instruction& in, const std::stri
   return true;
 }
 
+// barrier.cluster.arrive, barrier.cluster.wait
+bool FunctionLowering::lower_cluster_barrier(const Instruction& in) {
+  const bool arrives = in.has("arrive");
+  if (!expect_operands(in, 0, 0) || (!arrives && !in.has("wait"))) return fail(in, "is malformed");
+  uint32_t around = kNoBlock;
+  begin_guarded(around);
+  isolate();
+  BasicBlock& bb = end_block(Terminator::kBarrier);
+  bb.mode = static_cast<uint8_t>(arrives ? BarrierMode::kClusterArrive : BarrierMode::kClusterWait);
+  bb.line = in.line.number;
+  ++bb.pipes.barrier;
+  end_guarded(around);
+  return true;
+}
+
 // bar{.cta}.sync a{, b}   bar.arrive a, b   bar.red.op d, a{, b}, p   bar.warp.sync mask   and
 // barrier.*
 bool FunctionLowering::lower_barrier(const Instruction& in) {
   if (in.has("warp")) return lower_warp_barrier(in);
-  if (in.has("cluster")) return fail(in, "is not supported");
+  if (in.has("cluster")) return lower_cluster_barrier(in);
   const bool is_red = in.has("red");
   BarrierMode mode = BarrierMode::kSync;
   if (in.has("arrive")) mode = BarrierMode::kArrive;

@@ -25,10 +25,17 @@ bool is_hint(std::string_view m) {
 
 std::optional<MemSpace> space_from(std::string_view m) {
   if (m == "global" || m == "const") return MemSpace::kGlobal;
-  if (m == "shared" || m == "shared::cta") return MemSpace::kShared;
+  if (m == "shared" || m == "shared::cta" || m == "shared::cluster") return MemSpace::kShared;
   if (m == "local") return MemSpace::kLocal;
   if (m == "param" || m == "param::entry" || m == "param::func") return MemSpace::kParam;
   return std::nullopt;
+}
+
+// Loads that see what other threads write.
+bool is_strong(const ptx::Instruction& in) {
+  for (const char* word : {"volatile", "relaxed", "acquire", "mmio", "cv"})
+    if (in.has(word)) return true;
+  return false;
 }
 
 struct MemoryWords {
@@ -97,6 +104,7 @@ std::optional<FunctionLowering::Address> FunctionLowering::address(const Operand
       out.base = temp(64);
       out.offset += static_cast<int64_t>(symbol->offset);
       return out;
+    case SymbolKind::kWideRegister:
     case SymbolKind::kFunction:
       return std::nullopt;
   }
@@ -135,7 +143,9 @@ bool FunctionLowering::memory_operands(const Instruction& in, const Operand& dat
   if (ops == nullptr) return fail(in, "has data registers of the wrong width");
   const uint32_t first = static_cast<uint32_t>(out_.lists.size());
   out_.lists.insert(out_.lists.end(), refs.begin(), refs.end());
-  Insn& insn = emit_handler(in, is_store ? store_handler : load_handler);
+  Insn& insn = emit_handler(in, is_store        ? store_handler
+                                : is_strong(in) ? strong_load_handler
+                                                : load_handler);
   insn.list = {first, static_cast<uint16_t>(is_store ? 0 : refs.size()),
                static_cast<uint16_t>(is_store ? refs.size() : 0)};
   insn.memory = ops;
@@ -147,6 +157,8 @@ bool FunctionLowering::memory_operands(const Instruction& in, const Operand& dat
   PipeCounts& pipes = block().pipes;
   ++pipes.memory;
   pipes.shared += space == MemSpace::kShared;
+  if (space == MemSpace::kShared)
+    pipes.shared_beats += std::max<uint32_t>(1, bytes * static_cast<uint32_t>(refs.size()) / 4);
   pipes.global_loads += !is_store && (space == MemSpace::kGlobal || space == MemSpace::kGeneric);
   return true;
 }
@@ -162,6 +174,7 @@ bool FunctionLowering::lower_store(const Instruction& in) {
 // atom{.sem}{.scope}{.space}.op{.noftz}.type d, [a], b{, c}   red: the same without d
 bool FunctionLowering::lower_atomic(const Instruction& in) {
   const bool is_red = in.opcode == "red";
+  if (in.has("v2") || in.has("v4") || in.has("v8")) return lower_vector_atomic(in);
   std::optional<AtomicOp> op;
   MemoryWords words;
   for (const auto& m : in.modifiers) {
@@ -177,7 +190,8 @@ bool FunctionLowering::lower_atomic(const Instruction& in) {
   }
   const AtomicFn fn = op ? find_atomic(*op, words.type) : nullptr;
   const size_t count = 1 + (is_red ? 0 : 1) + (op == AtomicOp::kCas ? 2 : 1);
-  if (fn == nullptr || !expect_operands(in, count, count)) return fail(in, "is not supported");
+  if (fn == nullptr || !expect_operands(in, count, count + (in.has("L2::cache_hint") ? 1 : 0)))
+    return fail(in, "is not supported");
   const size_t where = is_red ? 0 : 1;
   const uint32_t bits = ptx::type_bytes(words.type) * 8;
   const bool is_float = words.type == Type::kF32 || words.type == Type::kF64;
@@ -208,6 +222,8 @@ bool FunctionLowering::lower_atomic(const Instruction& in) {
 // cp.async.{ca,cg}.shared.global [dst], [src], bytes {, source bytes}: copied at once; waits find
 // it done.
 bool FunctionLowering::lower_cp_async(const Instruction& in) {
+  if (in.has("bulk")) return lower_bulk(in);
+  if (in.has("mbarrier")) return lower_cp_async_arrive(in);
   if (in.has("commit_group") || in.has("wait_group") || in.has("wait_all")) return true;
   const bool plain = in.modifiers.size() >= 4 && in.modifiers[0] == "async" &&
                      (in.modifiers[1] == "ca" || in.modifiers[1] == "cg");
@@ -219,9 +235,12 @@ bool FunctionLowering::lower_cp_async(const Instruction& in) {
     return fail(in, "is not supported");
   Ref size = constant(*bytes, 32);
   if (in.operands.size() > 3 && width_of(in.operands[3]) != 64) {
-    if (width_of(in.operands[3]) == 1) return fail(in, "is not supported");
-    size = source(in.operands[3], 32, false);
-    if (!size.used()) return fail(in, "has operands of the wrong kind or width");
+    const bool ignores = width_of(in.operands[3]) == 1;  // a predicate: nothing is read
+    const Ref given = source(in.operands[3], ignores ? 1 : 32, false);
+    if (!given.used()) return fail(in, "has operands of the wrong kind or width");
+    size = ignores ? temp(32) : given;
+    if (ignores && !emit_lane(in, "selp.b32", size, {constant(0, 32), constant(*bytes, 32), given}))
+      return false;
   }
   Insn& out = emit_handler(in, copy_async_handler);
   out.a = to->base;

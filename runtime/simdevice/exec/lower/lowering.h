@@ -79,6 +79,8 @@ class FunctionLowering {
   const Symbol* find_family_member(Scope& scope, const std::string& name);
   std::optional<uint32_t> find_label(const std::string& name) const;
   uint32_t new_register(uint32_t bits);
+  void declare_vector(Scope& scope, const ptx::Variable& v, uint32_t bits);
+  void expand_vectors(Instruction& in);
   const Symbol* declare_register_name(Scope& scope, const std::string& name, uint32_t bits);
   Ref temp(uint32_t bits) { return Ref::make(Bank::kFrame, new_register(bits)); }
   uint32_t bits_of(Ref ref) const;  // of a frame register
@@ -207,6 +209,14 @@ class FunctionLowering {
   void begin_guarded(uint32_t& around);
   void end_guarded(uint32_t around);
   bool lower_call(const Instruction& in);
+  bool lower_plain_call(const Instruction& in);
+  static std::string slot_of(const std::string& name) { return name + ".slot"; }
+  bool move_param(const Instruction& in, bool is_store, const std::string& slot,
+                  const Operand& value, uint32_t bytes);
+  bool receive_register_params();
+  bool send_register_results(const Instruction& in);
+  bool hide_operands(const Instruction& in, Operand& tuple,
+                     const std::vector<ptx::Variable>* declared, bool are_results);
   bool call_arguments(const Instruction& in, const Operand& tuple, std::vector<ParamSlot>& out);
   bool lower_builtin_call(const Instruction& in, const std::string& name, const CallSite& site);
   bool lower_exit(const Instruction& in);
@@ -218,6 +228,22 @@ class FunctionLowering {
   bool lower_match(const Instruction& in);
   bool lower_redux(const Instruction& in);
   bool lower_activemask(const Instruction& in);
+  Ref whole_address(const Instruction& in, const Operand& operand);
+  Ref wide_number(const Instruction& in, const Operand& operand);
+  Insn* emit_list(const Instruction& in, Handler handler, const std::vector<Ref>& uses);
+  bool emit_mbarrier(const Instruction& in, uint8_t op, Ref dst, const std::vector<Ref>& uses);
+  bool lower_mbarrier(const Instruction& in);
+  bool lower_mbarrier_test(const Instruction& in);
+  bool lower_mbarrier_arrive(const Instruction& in);
+  bool lower_pending_count(const Instruction& in);
+  bool lower_cp_async_arrive(const Instruction& in);
+  bool lower_bulk(const Instruction& in);
+  bool bulk_reduction(const Instruction& in, ElementUpdateFn& element, uint32_t& bytes);
+  bool lower_cluster_address(const Instruction& in);
+  bool lower_cluster_barrier(const Instruction& in);
+  bool lower_vector_atomic(const Instruction& in);
+  bool lower_fence(const Instruction& in);
+  bool lower_policy(const Instruction& in);
   bool lower_sleep(const Instruction& in);
   bool lower_nothing(const Instruction&) { return true; }
   struct OpcodeRow;
@@ -233,6 +259,7 @@ class FunctionLowering {
   Ref carry_;                  // the condition code register, 0 or 1 a lane
   Ref guard_;                  // of the instruction being lowered
   bool guard_negated_ = false;
+  bool has_vectors_ = false;
   std::string error_;
 };
 
