@@ -95,10 +95,13 @@ enum class SimType : uint16_t {
   kObserve,  // ObserveMsg in place of kHello -> its reply without a page. An observer may send only
              // kFigures and does not keep the server alive
   kFigures,  // ObserveMsg.device -> kFiguresReply
+  kFault,        // FaultMsg: failures on request, of this client or (an observer) of any
   kPrintBuffer,  // SimHeader -> descriptor of a file that printf in kernels appends to, from now on
   kHeapLimit,    // ContextMsg, with bytes of the heap of malloc in kernels in `value`
-  kTrace,    // SimHeader -> descriptor of this client's TracePage; its operations are recorded from
-             // now on
+  kTrace,    // TraceMsg -> descriptor of this client's TracePage, always the same; operations that
+             // are submitted from now on are recorded, or no longer
+  kTextureCreate,   // TextureMsg -> Reply.value = handle of a texture or surface object
+  kTextureDestroy,  // TextureMsg.handle; launches that were sent before still know it
   // One-way (request_id 0)
   kStreamCreate = 64,  // StreamMsg
   kStreamDestroy,      // StreamMsg: what is queued still runs
@@ -144,6 +147,7 @@ struct HelloMsg {
                           // variables
   char device[32];        // SIMGPU_DEVICE or ""
   char label[64];         // SIMGPU_LABEL, else executable name: names the track of the timeline
+  uint64_t mps_memory_limit[kMaxDevices];  // bytes that an MPS client may have; 0: no limit
 };
 
 // The hello reply's text is the device's key; both sides look its numbers up in device_models.def.
@@ -247,6 +251,47 @@ struct ModuleGlobalMsg {
 // JSON of a loaded module:
 // {"kernels":[{"name","params":[[offset,bytes],..],"param_bytes","regs","smem","local","max_threads","cooperative"}],
 //  "globals":[{"name","address","bytes","managed"}]}   kernel index = position
+
+struct FaultMsg {
+  SimHeader header;
+  uint32_t pid;     // of an observer: whom it concerns; 0: every process
+  uint32_t clear;   // 1: forget the rules
+  char rules[512];  // server/fault_rules.h
+};
+
+// What texture (surface 0) and surface objects read and write. Kinds as in
+// exec/texture/texture_table.h; what addresses lead to is checked when a kernel gets there.
+inline constexpr uint32_t kMaxTextureLevels = 18;
+inline constexpr uint32_t kMaxTextures = 1U << 16;  // of one client
+inline constexpr uint32_t kTextureFractions = 1;    // integers of the format always read as fractions
+inline constexpr uint32_t kTextureLinear = 2;
+inline constexpr uint32_t kTextureLinearLevels = 4;
+inline constexpr uint32_t kTextureNormalised = 8;  // coordinates
+inline constexpr uint32_t kTextureAsInteger = 16;
+inline constexpr uint32_t kTextureSrgb = 32;
+struct TextureLevel {
+  uint64_t address;      // a multiple of 16, as the pitches are
+  uint64_t pitch;        // of rows in bytes
+  uint64_t slice_pitch;  // of slices and layers in bytes
+  uint32_t width, height, depth;
+  uint32_t reserved;
+};
+struct TextureMsg {
+  SimHeader header;
+  uint64_t handle;  // destroy
+  uint32_t context;
+  uint32_t surface;
+  uint32_t image_kind;
+  uint32_t texel_kind;
+  uint32_t component_bytes;
+  uint32_t channels;
+  uint32_t flags;
+  uint32_t address_modes[3];
+  float bias, least_level, greatest_level;
+  float border[4];
+  uint32_t levels;
+  TextureLevel level[kMaxTextureLevels];
+};
 
 struct StreamMsg {
   SimHeader header;
@@ -380,6 +425,11 @@ struct TraceRecord {
   uint32_t reserved;
   uint64_t start_ns;  // model time moved to CLOCK_REALTIME
   uint64_t end_ns;
+};
+struct TraceMsg {
+  SimHeader header;
+  uint32_t enable;
+  uint32_t reserved;
 };
 inline constexpr uint32_t kTraceRecords = 1U << 15;
 struct TracePage {

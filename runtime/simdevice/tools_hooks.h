@@ -47,6 +47,7 @@ struct ToolsActivity {
   uint64_t bytes = 0;      // copies and memsets
   uint32_t copy_kind = 0;  // CUpti_ActivityMemcpyKind
   uint32_t value = 0;      // memsets
+  uint32_t src_kind = 0, dst_kind = 0;  // CUpti_ActivityMemoryKind; memsets: dst_kind
   uint64_t graph_node_id = 0;
   const char* name = nullptr;  // kernels; lives as long as the process
   uint32_t grid[3] = {}, block[3] = {};
@@ -68,6 +69,14 @@ struct ToolsHooks {
   void (*set_thread_correlation)(uint32_t correlation_id) = nullptr;
   // Gives out correlation ids, 1 onwards. Set by libcuda.
   uint32_t (*next_correlation)() = nullptr;
+  // Reports activities that have ended since the last time, in the calling thread. Otherwise they
+  // come while further work is submitted. Set by libcuda, as all below.
+  void (*drain_activity)() = nullptr;
+  // The ids that activities carry, of a CUcontext and of a CUstream of the current context; 0: not
+  // valid.
+  uint32_t (*context_id)(void* context) = nullptr;
+  uint32_t (*stream_id)(void* stream) = nullptr;
+  uint32_t (*context_device)(void* context) = nullptr;  // UINT32_MAX: not valid
 };
 
 // For cuGetExportTable. A CUuuid of ours; no table of NVIDIA's is imitated.

@@ -10,7 +10,16 @@
 #include <cudaProfiler.h>
 #pragma GCC visibility pop
 
+// Functions that CUPTI numbers are defined and called here under another name; what is exported
+// reports the call (reported.h).
+// clang-format off
+#include "sim_declare.h"
+#include "sim_rename.h"
+// clang-format on
+
 #include <cstdint>
+
+#include "runtime/simdevice/device_identity.h"
 
 // Returns from the enclosing function unless `expression` is CUDA_SUCCESS.
 #define SIM_TRY(expression)                                                                      \
@@ -21,7 +30,7 @@
 namespace gacer::simdriver {
 
 // The driver answers for CUDA 13.0; cuGetProcAddress refuses later versions.
-inline constexpr int kDriverVersion = 13000;
+inline constexpr int kDriverVersion = simdevice::kCudaDriverVersion;
 
 inline CUstream special_stream(uintptr_t value) {
   return reinterpret_cast<CUstream>(value);

@@ -8,14 +8,6 @@
 #include "runtime/simdevice/driver/driver.h"
 
 namespace gacer::simdriver {
-namespace {
-
-uint64_t fnv1a(const std::string& text, uint64_t hash) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash;
-}
-
-}  // namespace
 
 CUresult check_device(CUdevice device) {
   SIM_TRY(Driver::get().initialized());
@@ -24,26 +16,16 @@ CUresult check_device(CUdevice device) {
 }
 
 CUuuid device_uuid(const DeviceSpec& spec, uint32_t index) {
-  const std::string place = index == 0 ? "" : "/" + std::to_string(index);
-  const uint64_t halves[] = {fnv1a(spec.name + place, 0xcbf29ce484222325ULL),
-                             fnv1a(spec.key + place, 0x84222325cbf29ce4ULL)};
+  const simdevice::UuidBytes bytes = simdevice::device_uuid_bytes(spec, index);
   CUuuid uuid{};
-  memcpy(uuid.bytes, halves, sizeof uuid.bytes);
-  uuid.bytes[6] =
-      static_cast<char>((uuid.bytes[6] & 0x0f) | 0x40);  // RFC 4122: version 4, variant 1
-  uuid.bytes[8] = static_cast<char>((uuid.bytes[8] & 0x3f) | 0x80);
+  memcpy(uuid.bytes, bytes.data(), bytes.size());
   return uuid;
 }
 
 std::string uuid_text(const CUuuid& uuid) {
-  std::string text = "GPU";
-  for (int i = 0; i < 16; ++i) {
-    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    char digits[3];
-    snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(uuid.bytes[i]));
-    text += digits;
-  }
-  return text;
+  simdevice::UuidBytes bytes;
+  memcpy(bytes.data(), uuid.bytes, bytes.size());
+  return simdevice::uuid_text(bytes);
 }
 
 }  // namespace gacer::simdriver
@@ -158,10 +140,11 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* out, const char* bus_id) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetExecAffinitySupport(int* out, CUexecAffinityType, CUdevice device) {
+CUresult cuDeviceGetExecAffinitySupport(int* out, CUexecAffinityType type, CUdevice device) {
   SIM_TRY(check_device(device));
-  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = 0;
+  if (out == nullptr || type < 0 || type >= CU_EXEC_AFFINITY_TYPE_MAX)
+    return CUDA_ERROR_INVALID_VALUE;
+  *out = type == CU_EXEC_AFFINITY_TYPE_SM_COUNT && Driver::get().mps() ? 1 : 0;
   return CUDA_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "runtime/model/device_spec.h"
+#include "runtime/simdevice/device_identity.h"
 #include "runtime/simdevice/driver/cuda_api.h"
 
 namespace gacer::simdriver {
@@ -22,6 +23,6 @@ std::string uuid_text(const CUuuid& uuid);
 
 inline constexpr uint32_t kMaxDefaultSmemBytes = 48 * 1024;
 inline constexpr uint32_t kMaxThreadsPerBlock = 1024;
-inline constexpr uint32_t kFirstPciBus = 1;
+using simdevice::kFirstPciBus;
 
 }  // namespace gacer::simdriver

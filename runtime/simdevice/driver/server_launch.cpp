@@ -6,10 +6,8 @@
 #include <linux/close_range.h>
 #include <poll.h>
 #include <sys/file.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +20,7 @@
 #include <vector>
 
 #include "runtime/base/clock.h"
+#include "runtime/simdevice/server_place.h"
 
 namespace gacer::simdriver {
 namespace {
@@ -41,20 +40,6 @@ Status make_directory(const std::string& path) {
   if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid())
     return Error{EPERM, path + " is not a directory of this user; set SIMGPU_DIR to one"};
   return {};
-}
-
-Result<UniqueFd> try_connect(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path)
-    return Error{ENAMETOOLONG, path + " is too long for a socket; set SIMGPU_DIR to a shorter one"};
-  memcpy(address.sun_path, path.c_str(), path.size());
-  UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) return system_error("cannot create a socket");
-  const auto* name = reinterpret_cast<const sockaddr*>(&address);
-  if (connect(fd.get(), name, sizeof address) != 0)
-    return system_error("cannot connect to " + path);
-  return fd;
 }
 
 // All that the child needs, built before the fork: afterwards only async-signal-safe calls are
@@ -197,7 +182,7 @@ Result<UniqueFd> wait_for_server(const UniqueFd& watch, const std::string& socke
                                  const std::string& log_path) {
   const uint64_t give_up_ns = monotonic_now_ns() + kStartLimitNs;
   for (;;) {
-    auto fd = try_connect(socket_path);
+    auto fd = simdevice::connect_socket(socket_path);
     if (fd.ok()) return fd;
     if (ended(watch)) return Error{ECHILD, "the device server ended: " + last_complaint(log_path)};
     if (monotonic_now_ns() > give_up_ns)
@@ -210,10 +195,7 @@ Result<UniqueFd> wait_for_server(const UniqueFd& watch, const std::string& socke
 }  // namespace
 
 std::string server_directory() {
-  if (const char* own = getenv("SIMGPU_DIR"); own != nullptr && *own != '\0') return own;
-  if (const char* runtime = getenv("XDG_RUNTIME_DIR"); runtime != nullptr && *runtime != '\0')
-    return std::string(runtime) + "/simgpu";
-  return "/tmp/simgpu-" + std::to_string(getuid());
+  return simdevice::server_directory();
 }
 
 std::string server_program() {
@@ -231,13 +213,13 @@ Result<UniqueFd> connect_to_server() {
   const std::string directory = server_directory();
   if (const Status made = make_directory(directory); !made.ok()) return made.error();
   const std::string socket_path = directory + "/device.sock";
-  if (auto fd = try_connect(socket_path); fd.ok()) return fd;
+  if (auto fd = simdevice::connect_socket(socket_path); fd.ok()) return fd;
   const UniqueFd lock(
       open((directory + "/start.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock.valid()) return system_error("cannot open " + directory + "/start.lock");
   while (flock(lock.get(), LOCK_EX) != 0 && errno == EINTR) {
   }
-  if (auto fd = try_connect(socket_path); fd.ok()) return fd;
+  if (auto fd = simdevice::connect_socket(socket_path); fd.ok()) return fd;
   ServerCommand command;
   make_command(directory, command);
   const Result<UniqueFd> watch = spawn(command);

@@ -4,6 +4,8 @@
 // library wins. They take no arguments because the caller removes its own (System V ABI).
 #pragma once
 
+#include "sim_rename.h"
+
 namespace gacer::simdriver {
 
 int answer_unsupported(const char* name);

@@ -62,13 +62,13 @@ Error invalid(const char* what) {
 
 ClientMemory::~ClientMemory() {
   for (auto& [address, mapping] : host_) release(mapping);
-  for (const auto& [id, context] : contexts_) context.device->refund(context.charged);
+  for (const auto& [id, context] : contexts_) context.device->refund(context.charged, pid_);
 }
 
 Status ClientMemory::add_context(uint32_t context, uint32_t device, uint64_t bytes) {
   if (device >= devices_.size()) return Error{CUDA_ERROR_INVALID_DEVICE, "no such device"};
   if (has_context(context)) return invalid("context exists already");
-  if (!devices_[device].charge(bytes))
+  if (!devices_[device].charge(bytes, pid_))
     return Error{CUDA_ERROR_OUT_OF_MEMORY, "no device memory for another context"};
   contexts_[context] = {&devices_[device], bytes, {}};
   return {};
@@ -80,11 +80,17 @@ bool ClientMemory::remove_context(uint32_t context) {
   std::erase_if(regions_, [&](const auto& entry) {
     return !entry.second.mapping && entry.second.context == context;
   });
-  found->second.device->refund(found->second.charged);
+  found->second.device->refund(found->second.charged, pid_);
   contexts_.erase(found);
   for (auto& [id, other] : contexts_) other.peers.erase(context);
   spaces_.clear();
   return true;
+}
+
+bool ClientMemory::has_context_on(uint32_t device) const {
+  return std::any_of(contexts_.begin(), contexts_.end(), [&](const auto& entry) {
+    return entry.second.device == &devices_[device];
+  });
 }
 
 DeviceMemory* ClientMemory::device_of(uint32_t context) const {
@@ -107,7 +113,7 @@ Status ClientMemory::set_peer(uint32_t context, uint32_t peer, bool enable) {
 
 std::optional<uint64_t> ClientMemory::allocate(uint32_t context, uint64_t bytes) {
   DeviceMemory* device = device_of(context);
-  auto backing = device == nullptr ? nullptr : Backing::on_device(*device, bytes);
+  auto backing = device == nullptr ? nullptr : Backing::on_device(*device, bytes, pid_);
   if (backing == nullptr) return std::nullopt;
   const uint64_t address = backing->device_address();
   const uint64_t size = backing->bytes();
@@ -216,7 +222,7 @@ Status ClientMemory::map_host(uint64_t address, uint64_t bytes, bool charge, Uni
   HostMapping mapping{bytes, nullptr, device_of(context), charge ? bytes : 0};
   if (charge && mapping.device == nullptr)
     return Error{CUDA_ERROR_INVALID_CONTEXT, "managed memory of no context"};
-  if (charge && !mapping.device->charge(bytes))
+  if (charge && !mapping.device->charge(bytes, pid_))
     return Error{CUDA_ERROR_OUT_OF_MEMORY, "managed memory does not fit on the device"};
   if (fd.valid()) {
     mapping.host = map_client_memory(fd.get(), bytes);
@@ -230,9 +236,9 @@ Status ClientMemory::map_host(uint64_t address, uint64_t bytes, bool charge, Uni
   return {};
 }
 
-void ClientMemory::release(HostMapping& mapping) {
+void ClientMemory::release(HostMapping& mapping) const {
   if (mapping.host != nullptr) ::munmap(mapping.host, mapping.bytes);
-  if (mapping.device != nullptr) mapping.device->refund(mapping.charged);
+  if (mapping.device != nullptr) mapping.device->refund(mapping.charged, pid_);
 }
 
 bool ClientMemory::unmap_host(uint64_t address) {

@@ -36,6 +36,7 @@ class ClientMemory {
   // With its allocations; false when there is none such.
   bool remove_context(uint32_t context);
   bool has_context(uint32_t context) const { return contexts_.contains(context); }
+  bool has_context_on(uint32_t device) const;
   // nullptr when there is no such context.
   DeviceMemory* device_of(uint32_t context) const;
   // Kernels of `context` may touch allocations of `peer`, or no longer.
@@ -112,7 +113,7 @@ class ClientMemory {
   bool overlaps_host(uint64_t address, uint64_t bytes) const;
   // The mappings that make up exactly [address, address + bytes); empty when they do not.
   std::vector<Regions::iterator> exact_mappings(uint64_t address, uint64_t bytes);
-  static void release(HostMapping& mapping);
+  void release(HostMapping& mapping) const;
   bool visible_to(const Region& region, uint32_t context, const Context* info) const;
   void rebuild(uint32_t context, AddressSpace& space) const;
   // The part of [address, address + bytes) that lies in one piece; shortens `bytes` to it.

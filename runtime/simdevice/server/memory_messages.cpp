@@ -2,11 +2,20 @@
 // Memory requests of MessageHandler.
 #include <cuda.h>
 
+#include <algorithm>
+
 #include "runtime/simdevice/server/message_handler.h"
 #include "runtime/simdevice/server/message_parse.h"
+#include "runtime/simdevice/server/mps_clients.h"
 #include "runtime/simdevice/server/replies.h"
 
 namespace gacer::simdevice {
+
+// Before the device is asked: failures on request and limits of MPS.
+bool MessageHandler::may_take(const Client& client, const DeviceMemory* device, uint64_t bytes) {
+  if (executor_.faults().allocation_fails(client.pid)) return false;
+  return device == nullptr || !over_mps_limit(client, *device, bytes);
+}
 
 std::string MessageHandler::mem_alloc(Client& client, std::span<const uint8_t> bytes) {
   MemAllocMsg message;
@@ -15,6 +24,8 @@ std::string MessageHandler::mem_alloc(Client& client, std::span<const uint8_t> b
   if (message.bytes == 0) return reply(client, id, CUDA_ERROR_INVALID_VALUE);
   if (!client.memory.has_context(message.context))
     return reply(client, id, CUDA_ERROR_INVALID_CONTEXT);
+  if (!may_take(client, client.memory.device_of(message.context), message.bytes))
+    return reply(client, id, CUDA_ERROR_OUT_OF_MEMORY);
   const auto address = client.memory.allocate(message.context, message.bytes);
   if (!address) return reply(client, id, CUDA_ERROR_OUT_OF_MEMORY);
   return reply(client, id, CUDA_SUCCESS, {.value = *address});
@@ -33,8 +44,12 @@ std::string MessageHandler::mem_info(Client& client, std::span<const uint8_t> by
   if (!parse(bytes, message)) return kWrongSize;
   const DeviceMemory* memory = client.memory.device_of(message.context);
   if (memory == nullptr) memory = &memory_.front();
-  return reply(client, message.header.request_id, CUDA_SUCCESS,
-               {.value = memory->free_bytes(), .value2 = memory->total_bytes()});
+  uint64_t free = memory->free_bytes(), total = memory->total_bytes();
+  if (const uint64_t limit = client.mps_memory_limit[memory->index()]; client.mps && limit != 0) {
+    total = std::min(total, limit);
+    free = std::min(free, limit - std::min(limit, memory->used_bytes(client.pid)));
+  }
+  return reply(client, message.header.request_id, CUDA_SUCCESS, {.value = free, .value2 = total});
 }
 
 std::string MessageHandler::host_map(Client& client, Packet& packet) {
@@ -67,12 +82,15 @@ std::string MessageHandler::physical_create(Client& client, Packet& packet) {
   if (message.bytes == 0 || message.bytes % kPhysicalGranularity != 0)
     return reply(client, id, CUDA_ERROR_INVALID_VALUE);
   std::shared_ptr<Backing> backing;
+  if (message.location < memory_.size() &&
+      !may_take(client, &memory_[message.location], message.bytes))
+    return reply(client, id, CUDA_ERROR_OUT_OF_MEMORY);
   if (message.location == kHostLocation) {
     auto host = Backing::on_host(std::move(packet.fd), message.bytes);
     if (!host) return reply_status(client, id, host.error());
     backing = std::move(*host);
   } else if (message.location < memory_.size()) {
-    backing = Backing::on_device(memory_[message.location], message.bytes);
+    backing = Backing::on_device(memory_[message.location], message.bytes, client.pid);
   } else {
     return reply(client, id, CUDA_ERROR_INVALID_DEVICE);
   }

@@ -28,6 +28,13 @@ class ModelClock final : public Clock {
     return real < 9e18 ? static_cast<uint64_t>(real) : UINT64_MAX;
   }
 
+  // Real time since the model was at `model_ns`, had nothing been paused.
+  uint64_t real_ns_since(uint64_t model_ns) const {
+    const uint64_t now = now_ns();
+    return now <= model_ns ? 0
+                           : static_cast<uint64_t>(static_cast<double>(now - model_ns) * scale_);
+  }
+
   // Stands still between pause() and resume(); may be nested.
   void pause() {
     if (pauses_++ == 0) paused_at_ns_ = real_.now_ns();

@@ -62,12 +62,15 @@ std::vector<ProcessFigures> MessageHandler::process_figures(uint32_t device) {
 }
 
 std::string MessageHandler::trace(Client& client, std::span<const uint8_t> bytes) {
-  SimHeader header;
-  if (!parse(bytes, header)) return kWrongSize;
+  TraceMsg message;
+  if (!parse(bytes, message)) return kWrongSize;
+  const SimHeader& header = message.header;
+  client.tracing = message.enable != 0;
   if (client.trace == nullptr) {
     auto ring = TraceRing::create();
     if (!ring) {
       log_line(LogLevel::kError, "simgpu-server", "%s", ring.error().message.c_str());
+      client.tracing = false;
       return reply(client, header.request_id, CUDA_ERROR_OUT_OF_MEMORY);
     }
     client.trace = std::make_unique<TraceRing>(std::move(*ring));

@@ -68,7 +68,7 @@ std::string MessageHandler::pool_create(Client& client, const PoolMsg& message) 
   if (message.location >= memory_.size()) return reply(client, id, CUDA_ERROR_INVALID_DEVICE);
   const uint64_t pool = client.next_handle++;
   client.pools[pool] = std::make_shared<MemoryPool>(memory_[message.location],
-                                                    client.pool_block_bytes, message.bytes);
+                                                    client.pool_block_bytes, message.bytes, client.pid);
   return reply(client, id, CUDA_SUCCESS, {.value = pool});
 }
 
@@ -76,6 +76,8 @@ std::string MessageHandler::pool_alloc(Client& client, const PoolMsg& message) {
   const uint32_t id = message.header.request_id;
   if (!client.memory.has_context(message.context))
     return reply(client, id, CUDA_ERROR_INVALID_CONTEXT);
+  if (!may_take(client, client.memory.device_of(message.context), message.bytes))
+    return reply(client, id, CUDA_ERROR_OUT_OF_MEMORY);
   auto piece = client.pools[message.pool]->allocate(message.bytes);
   if (piece == nullptr) return reply(client, id, CUDA_ERROR_OUT_OF_MEMORY);
   const uint64_t address = piece->address();
