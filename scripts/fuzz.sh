@@ -21,6 +21,7 @@ ninja -C $build -j2 gacer_fuzz_programs >$build/build.log || { cat $build/build.
 
 declare -A corpora=([ptx]=ptx/corpus [session]=shm/corpus/session [segment]=shm/corpus/segment)
 for name in environment image replies shim_segment; do corpora[$name]=interpose/corpus/$name; done
+for name in cubin fatbin mps_control sim_server; do corpora[$name]=sim/corpus/$name; done
 targets=("$@")
 [ $# -gt 0 ] || mapfile -t targets < <(printf '%s\n' "${!corpora[@]}" | sort)
 

@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
 
 #include "runtime/simdevice/mps/mps_socket.h"
+#include "runtime/simdevice/mps/mps_state.h"
 
 namespace gacer::simdriver {
 namespace {
@@ -38,14 +41,30 @@ void copy_text(char (&out)[N], const std::string& text) {
   out[length] = '\0';
 }
 
+// Within what the control daemon allows: a client may ask for less, never for more.
+void limit_memory(simdevice::HelloMsg& hello, const std::map<uint32_t, uint64_t>& limits) {
+  for (const auto& [device, bytes] : limits) {
+    if (device >= simdevice::kMaxDevices) continue;
+    uint64_t& limit = hello.mps_memory_limit[device];
+    limit = limit == 0 ? bytes : std::min(limit, bytes);
+  }
+}
+
 void fill_mps(simdevice::HelloMsg& hello) {
-  uint32_t percentage = 100;
-  if (!simdevice::mps_is_on(simdevice::mps_pipe_directory(), percentage)) return;
+  const auto answer = simdevice::mps_command(simdevice::mps_pipe_directory(), "client_settings");
+  const auto settings = answer.ok() ? simdevice::parse_settings(*answer) : std::nullopt;
+  if (!settings) return;
   hello.mps = 1;
-  const int own = atoi(environment("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE").c_str());
-  if (own >= 1 && own <= 100) percentage = std::min(percentage, static_cast<uint32_t>(own));
-  hello.mps_active_thread_percentage = percentage;
-  hello.mps_client_priority = atoi(environment("CUDA_MPS_CLIENT_PRIORITY").c_str()) > 0 ? 1 : 0;
+  double percentage = settings->percentage;
+  const double own = atof(environment("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE").c_str());
+  if (own > 0 && own <= 100) percentage = std::min(percentage, own);
+  hello.mps_active_thread_percentage = static_cast<uint32_t>(std::ceil(percentage));
+  const std::string priority = environment("CUDA_MPS_CLIENT_PRIORITY");
+  hello.mps_client_priority = priority.empty() ? settings->priority : atoi(priority.c_str()) > 0;
+  limit_memory(hello, settings->memory_limits);
+  const auto limits =
+      simdevice::parse_memory_limits(environment("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"));
+  if (limits) limit_memory(hello, *limits);
 }
 
 }  // namespace

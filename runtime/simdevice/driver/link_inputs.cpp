@@ -12,8 +12,6 @@
 namespace gacer::simdriver {
 namespace {
 
-constexpr uint16_t kMachineCuda = 190;
-
 std::span<const uint8_t> bytes_of(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
@@ -50,7 +48,7 @@ Status LinkInputs::add_image(std::string image, std::string_view name) {
 Status LinkInputs::add_object(std::span<const uint8_t> bytes, std::string_view name) {
   const auto elf = simdevice::ElfView::open(bytes);
   if (!elf) return invalid(name, "not an object file");
-  if (elf->header().e_machine == kMachineCuda)
+  if (elf->header().e_machine == simdevice::kMachineCuda)
     return add_machine_code({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, name);
   for (const char* section_name : {"__nv_relfatbin", ".nv_fatbin"}) {
     const simdevice::ElfSection* section = elf->section(section_name);

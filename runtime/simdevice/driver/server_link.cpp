@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -111,7 +112,21 @@ Result<ServerLink::Device> ServerLink::say_hello() {
   if (const Status mapped = map_page(reply.fd); !mapped.ok()) return mapped.error();
   if (reply.value == 0 || reply.value > kMaxDevices)
     return Error{CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, "the device server has no usable device"};
+  if (const Status asked = ask_for_faults(); !asked.ok()) return asked.error();
   return Device{reply.text, static_cast<uint32_t>(reply.value)};
+}
+
+// A rule that is not understood ends cuInit: silently ignored it would show a program as sound.
+Status ServerLink::ask_for_faults() {
+  const char* rules = getenv("SIMGPU_FAULT");
+  if (rules == nullptr || *rules == '\0') return {};
+  auto message = make_message<FaultMsg>(SimType::kFault);
+  if (strlen(rules) >= sizeof message.rules)
+    return Error{CUDA_ERROR_INVALID_VALUE, "SIMGPU_FAULT: longer than 511 characters"};
+  memcpy(message.rules, rules, strlen(rules));
+  const Reply reply = request(message);
+  if (reply.error == CUDA_SUCCESS) return {};
+  return Error{reply.error, "SIMGPU_FAULT: " + reply.text};
 }
 
 Status ServerLink::map_page(const UniqueFd& fd) {
@@ -156,7 +171,7 @@ bool ServerLink::send_packet(const void* message, size_t bytes, int fd) {
 
 CUresult ServerLink::send_op(StreamCounter& stream, void* message, size_t bytes) {
   const std::lock_guard lock(send_mutex_);
-  if (stream.ended) return CUDA_ERROR_INVALID_HANDLE;
+  if (stream.ended.load(std::memory_order_relaxed)) return CUDA_ERROR_INVALID_HANDLE;
   const uint64_t seq = stream.last_seq.load(std::memory_order_relaxed) + 1;
   memcpy(static_cast<char*>(message) + offsetof(OpHeader, seq), &seq, sizeof seq);
   if (!send_packet(message, bytes, -1)) return lost();
@@ -167,14 +182,14 @@ CUresult ServerLink::send_op(StreamCounter& stream, void* message, size_t bytes)
 
 bool ServerLink::end_stream(StreamCounter& stream, StreamMsg message) {
   const std::lock_guard lock(send_mutex_);
-  if (std::exchange(stream.ended, true)) return false;
+  if (stream.ended.exchange(true, std::memory_order_relaxed)) return false;
   if (!send_packet(&message, sizeof message, -1)) lost();
   return true;
 }
 
 bool ServerLink::forget_stream(StreamCounter& stream) {
   const std::lock_guard lock(send_mutex_);
-  return !std::exchange(stream.ended, true);
+  return !stream.ended.exchange(true, std::memory_order_relaxed);
 }
 
 Reply ServerLink::exchange(void* message, size_t bytes, int fd) {
@@ -286,11 +301,17 @@ CUresult ServerLink::wait_word(Word& word, const Done& done) {
 }
 
 CUresult ServerLink::wait_stream(uint32_t stream, uint64_t seq) {
-  return wait_word(page_->streams[stream], [&] { return stream_done(stream, seq); });
+  const CUresult result =
+      wait_word(page_->streams[stream], [&] { return stream_done(stream, seq); });
+  print_.flush();
+  return result;
 }
 
 CUresult ServerLink::wait_event(uint32_t event, uint64_t generation) {
-  return wait_word(page_->events[event], [&] { return event_done(event, generation); });
+  const CUresult result =
+      wait_word(page_->events[event], [&] { return event_done(event, generation); });
+  print_.flush();
+  return result;
 }
 
 void ServerLink::abandon() {

@@ -22,6 +22,7 @@
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/simdevice/driver/cuda_api.h"
+#include "runtime/simdevice/driver/device_print.h"
 #include "runtime/simdevice/sim_messages.h"
 
 namespace gacer::simdriver {
@@ -31,7 +32,8 @@ namespace gacer::simdriver {
 struct StreamCounter {
   uint32_t id = 0;
   std::atomic<uint64_t> last_seq{0};  // written under the link's send lock
-  bool ended = false;                 // under the same lock: nothing may be sent any more
+  // Written under the same lock: nothing may be sent any more.
+  std::atomic<bool> ended{false};
 };
 
 struct Reply {
@@ -94,6 +96,9 @@ class ServerLink {
   CUresult wait_event(uint32_t event, uint64_t generation);
   uint64_t event_ns(uint32_t event) const;
 
+  // Text of kernels.
+  DevicePrint& print() { return print_; }
+
   // Blocks until the server asks for a host function; nullopt when the server is gone.
   std::optional<uint64_t> next_host_function();
 
@@ -103,6 +108,7 @@ class ServerLink {
  private:
   Result<Device> say_hello();
   Status map_page(const UniqueFd& fd);
+  Status ask_for_faults();
   Reply exchange(void* message, size_t bytes, int fd);
   bool send_packet(const void* message, size_t bytes, int fd);
   // Reads one packet and files it. Called without the lock by the one leader.
@@ -117,6 +123,7 @@ class ServerLink {
   simdevice::ClientPage* page_ = nullptr;
   std::atomic<bool> dead_{false};
   mutable std::atomic<bool> sticky_reported_{false};
+  DevicePrint print_;
   std::mutex send_mutex_;
   std::mutex receive_mutex_;  // guards all below
   std::condition_variable received_;

@@ -12,7 +12,6 @@
 namespace gacer::simdevice {
 namespace {
 
-constexpr uint16_t kMachineCuda = 190;
 constexpr uint8_t kEntrySymbol = 0x10;
 constexpr uint8_t kManagedSymbol = 0x04;
 constexpr uint32_t kReservedSmemBytes = 1024;  // of each block from sm_90 on, counted by the image

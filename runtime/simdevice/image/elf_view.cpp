@@ -78,9 +78,10 @@ std::vector<ElfSymbol> ElfView::symbols() const {
 uint64_t elf_bytes_in_memory(const void* image) {
   Elf64_Ehdr header;
   std::memcpy(&header, image, sizeof header);
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_shentsize != sizeof(Elf64_Shdr))
-    return 0;
+  const bool whole = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+                     header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ehsize == sizeof header &&
+                     header.e_machine == kMachineCuda && header.e_shentsize == sizeof(Elf64_Shdr);
+  if (!whole) return 0;
   uint64_t end = std::max<uint64_t>(sizeof header,
                                     header.e_shoff + uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));
   end = std::max(end, header.e_phoff + uint64_t{header.e_phnum} * header.e_phentsize);

@@ -42,10 +42,12 @@ class ElfView {
   std::vector<ElfSection> sections_;
 };
 
+inline constexpr uint16_t kMachineCuda = 190;  // e_machine of GPU code
+
 bool is_elf(std::span<const uint8_t> image);
 
 // Size of an ELF image in this process's own memory, by its headers (which are trusted); 0: it is
-// not a 64-bit one.
+// not machine code of a GPU.
 uint64_t elf_bytes_in_memory(const void* image);
 
 }  // namespace gacer::simdevice

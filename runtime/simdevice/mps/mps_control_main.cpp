@@ -17,9 +17,12 @@ namespace {
 using gacer::simdevice::mps_pipe_directory;
 
 constexpr const char* kUsage =
-    "usage: nvidia-cuda-mps-control [-d | -f]\n"
+    "usage: nvidia-cuda-mps-control [-d | -f] [-multiuser-server]\n"
+    "       nvidia-cuda-mps-control -v\n"
     "  -d  start the control daemon in the background (socket in $CUDA_MPS_PIPE_DIRECTORY)\n"
     "  -f  the same in the foreground\n"
+    "  -v  print the version of the CUDA release it stands in for\n"
+    "  -multiuser-server  accepted: here one server is for all users\n"
     "  without option: read commands from standard input\n";
 
 void detach_from_terminal() {
@@ -66,9 +69,14 @@ int run_commands() {
 
 int main(int argc, char** argv) {
   if (argc == 1) return run_commands();
+  const bool multi_user = argc == 3 && !std::strcmp(argv[2], "-multiuser-server");
   const bool daemon_option =
-      argc == 2 && (!std::strcmp(argv[1], "-d") || !std::strcmp(argv[1], "-f"));
+      (argc == 2 || multi_user) && (!std::strcmp(argv[1], "-d") || !std::strcmp(argv[1], "-f"));
   if (daemon_option) return run_daemon(argv[1][1] == 'd');
+  if (argc == 2 && !std::strcmp(argv[1], "-v")) {
+    std::puts("CUDA MPS Control version 13000");
+    return 0;
+  }
   std::fputs(kUsage, stderr);
   return 2;
 }

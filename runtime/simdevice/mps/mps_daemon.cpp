@@ -7,36 +7,42 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "runtime/simdevice/mps/mps_socket.h"
 
 namespace gacer::simdevice {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  const auto begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+// Lines as the real daemon writes them; nothing where there is no folder for them.
+void log_control(const std::string& text) {
+  const char* directory = std::getenv("CUDA_MPS_LOG_DIRECTORY");
+  if (directory == nullptr || *directory == '\0') return;
+  FILE* log = std::fopen((std::string(directory) + "/control.log").c_str(), "ae");
+  if (log == nullptr) return;
+  char now[64] = "";
+  const time_t seconds = ::time(nullptr);
+  tm parts{};
+  std::strftime(now, sizeof now, "%Y-%m-%d %H:%M:%S", ::localtime_r(&seconds, &parts));
+  std::fprintf(log, "[%s.000 Control %6d] %s\n", now, ::getpid(), text.c_str());
+  std::fclose(log);
 }
 
-std::pair<std::string_view, std::string_view> split_word(std::string_view line) {
-  line = trimmed(line);
-  const auto space = line.find_first_of(" \t");
-  if (space == std::string_view::npos) return {line, {}};
-  return {line.substr(0, space), trimmed(line.substr(space))};
+std::string pid_path(const std::string& directory) {
+  return directory + "/nvidia-cuda-mps-control.pid";
 }
 
-std::string percentage_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f\n", value);
-  return text;
+void write_pid(const std::string& directory) {
+  FILE* file = std::fopen(pid_path(directory).c_str(), "we");
+  if (file == nullptr) return;
+  std::fprintf(file, "%d\n", ::getpid());
+  std::fclose(file);
 }
 
 std::string read_line(int fd) {
@@ -49,49 +55,13 @@ std::string read_line(int fd) {
 void answer_one(int fd, MpsState& state) {
   const timeval limit{kMpsTimeoutMs / 1000, 0};
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  const std::string answer = state.answer(read_line(fd));
+  const std::string line = read_line(fd);
+  const std::string answer = state.answer(line);
+  if (!line.empty() && line.rfind("get_", 0) != 0) log_control("Accepting command: " + line);
   if (!answer.empty()) (void)!::send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
 }
 
 }  // namespace
-
-std::string MpsState::answer(std::string_view line) {
-  const auto [word, argument] = split_word(line);
-  if (word == "get_default_active_thread_percentage") return percentage_text(default_percentage_);
-  if (word == "set_default_active_thread_percentage") return set_percentage(argument);
-  if (word == "get_server_list") return server_list();
-  if (word == "quit") {
-    quit_ = true;
-    return {};
-  }
-  if (word == "server_started") {
-    int pid = 0;
-    const auto parsed = std::from_chars(argument.data(), argument.data() + argument.size(), pid);
-    if (parsed.ec != std::errc() || pid <= 0) return "Invalid pid\n";
-    if (std::find(servers_.begin(), servers_.end(), pid) == servers_.end()) servers_.push_back(pid);
-    return {};
-  }
-  return "Unknown command \"" + std::string(word) +
-         "\"; known: get_server_list, get_default_active_thread_percentage, "
-         "set_default_active_thread_percentage PERCENT, quit\n";
-}
-
-std::string MpsState::set_percentage(std::string_view argument) {
-  const std::string text(argument);
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || !(value > 0.0 && value <= 100.0))
-    return "Invalid percentage \"" + text + "\": a number above 0 and up to 100\n";
-  default_percentage_ = value;
-  return percentage_text(value);
-}
-
-std::string MpsState::server_list() const {
-  std::string list;
-  for (const int pid : servers_)
-    if (::kill(pid, 0) == 0 || errno == EPERM) list += std::to_string(pid) + "\n";
-  return list;
-}
 
 Result<UniqueFd> mps_listen(const std::string& directory) {
   const auto path = mps_socket_path(directory);
@@ -114,6 +84,8 @@ Result<UniqueFd> mps_listen(const std::string& directory) {
 
 void mps_serve(UniqueFd listener, const std::string& directory) {
   MpsState state;
+  write_pid(directory);
+  log_control("Starting control daemon using socket " + directory + "/control");
   while (!state.quit_requested()) {
     UniqueFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (connection.valid()) {
@@ -124,6 +96,8 @@ void mps_serve(UniqueFd listener, const std::string& directory) {
   }
   const auto path = mps_socket_path(directory);
   if (path) ::unlink(path->c_str());
+  ::unlink(pid_path(directory).c_str());
+  log_control("Exit");
 }
 
 }  // namespace gacer::simdevice

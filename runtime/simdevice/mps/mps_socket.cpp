@@ -70,6 +70,15 @@ Result<std::string> mps_command(const std::string& directory, std::string_view c
   return read_all(socket_fd->get());
 }
 
+void mps_notify(const std::string& directory, std::string_view line) {
+  const auto path = mps_socket_path(directory);
+  if (!path) return;
+  const auto socket_fd = connect_to(*path);
+  if (!socket_fd) return;
+  const std::string text = std::string(line) + "\n";
+  (void)!::send(socket_fd->get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 bool mps_is_on(const std::string& directory, uint32_t& percentage) {
   const auto answer = mps_command(directory, "get_default_active_thread_percentage");
   if (!answer) return false;

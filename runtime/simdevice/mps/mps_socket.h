@@ -24,6 +24,9 @@ Result<std::string> mps_socket_path(const std::string& directory);
 // daemon runs.
 Result<std::string> mps_command(const std::string& directory, std::string_view command);
 
+// The same without waiting for the answer, for those that may not wait.
+void mps_notify(const std::string& directory, std::string_view line);
+
 // True when a control daemon answers in `directory`; then `percentage` is its default active-thread
 // percentage (1..100). Never prints.
 bool mps_is_on(const std::string& directory, uint32_t& percentage);

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,10 +16,13 @@
 
 #include "runtime/base/unique_fd.h"
 #include "runtime/simdevice/engine/engine.h"
+#include "runtime/simdevice/exec/device_heap.h"
+#include "runtime/simdevice/exec/texture/texture_table.h"
 #include "runtime/simdevice/server/client_memory.h"
 #include "runtime/simdevice/server/client_page.h"
 #include "runtime/simdevice/server/module_store.h"
 #include "runtime/simdevice/server/share_registry.h"
+#include "runtime/simdevice/server/trace_ring.h"
 #include "runtime/simdevice/sim_messages.h"
 
 namespace gacer::simdevice {
@@ -42,7 +46,7 @@ struct Client {
         page(std::move(client_page)),
         memory(devices, peer_pid) {}
 
-  bool known() const { return !engine_clients.empty(); }
+  bool known() const { return !engine_clients.empty() || observer; }
   // Names it in the timeline.
   uint32_t id() const { return engine_clients.front(); }
 
@@ -52,7 +56,9 @@ struct Client {
   ClientPageOwner page;
   ClientMemory memory;
   std::vector<uint32_t> engine_clients;  // by device; empty until hello
+  bool observer = false;                 // has no engine client and asks for figures only
   bool mps = false;
+  std::array<uint64_t, kMaxDevices> mps_memory_limit{};  // 0: none
   int sticky_error = 0;        // CUresult
   bool paused = false;         // not read from: too much pending
   int externals = 0;           // host functions and value waits that run
@@ -67,12 +73,23 @@ struct Client {
   std::map<uint64_t, std::shared_ptr<MemoryPool>> pools;
   std::map<uint32_t, std::shared_ptr<SharedEvent>> shared_events;
   uint64_t next_handle = 1;  // for all of these
+  // By context; a launch keeps the table it was sent with, so a shared one is copied to change.
+  std::map<uint32_t, std::shared_ptr<TextureTable>> textures;
+  uint64_t next_texture = 1;
+  uint32_t texture_count = 0;
+  UniqueFd print_file;         // invalid: nobody reads what kernels print
+  std::map<uint32_t, std::unique_ptr<DeviceHeap>> heaps;  // by context; made when first used
+  std::unique_ptr<TraceRing> trace;  // since it was first asked for
+  bool tracing = false;
 };
+
+using Clients = std::unordered_map<int, std::unique_ptr<Client>>;  // by socket
 
 struct KernelPayload {
   KernelOp op;
   std::shared_ptr<LoadedModule> module;
   std::vector<uint8_t> params;
+  std::shared_ptr<const TextureTable> textures;
 };
 struct RecordPayload {
   EventOp op;
@@ -99,6 +116,10 @@ struct PendingOp {
   uint32_t stream = 0;
   uint64_t seq = 0;
   Payload payload;
+  uint64_t memory_bytes = 0;  // moved to or from device memory, once it has started
+  bool kernel_runs = false;
+  bool traced = false;          // its client wants to know when it ran
+  uint64_t host_offset_ns = 0;  // from model time to CLOCK_REALTIME; set when traced
 };
 
 class PendingOps {

@@ -112,6 +112,11 @@ std::optional<uint64_t> copy_bytes(const CopyOp& op) {
   if (op.height > 1 && std::min(op.dst_pitch, op.src_pitch) < op.width_bytes) return std::nullopt;
   const uint64_t pitch = std::max({op.dst_pitch, op.src_pitch, op.width_bytes});
   const auto slice = times(pitch, op.height);
+  // Slices that overlap would let a small range stand for hours of copying.
+  const uint64_t least_slice =
+      std::min(op.dst_pitch, op.src_pitch) * (op.height - 1) + op.width_bytes;
+  if (op.depth > 1 && std::min(op.dst_slice_pitch, op.src_slice_pitch) < least_slice)
+    return std::nullopt;
   if (!slice || !times(std::max({*slice, op.dst_slice_pitch, op.src_slice_pitch}), op.depth))
     return std::nullopt;
   return op.width_bytes * op.height * op.depth;

@@ -10,9 +10,10 @@
 #include <cerrno>
 
 #include "runtime/base/log.h"
-#include "runtime/simdevice/mps/mps_socket.h"
 #include "runtime/simdevice/server/message_parse.h"
+#include "runtime/simdevice/server/mps_clients.h"
 #include "runtime/simdevice/server/replies.h"
+#include "runtime/simdevice/server/texture_messages.h"
 
 namespace gacer::simdevice {
 namespace {
@@ -71,7 +72,8 @@ std::string MessageHandler::handle(Client& client, Packet& packet) {
   if (one_way != (header.request_id == 0)) return "request id does not suit the message type";
   const bool introduces = type == SimType::kHello || type == SimType::kObserve;
   if (client.known() == introduces) return "hello is missing or repeated";
-  if (client.observer && type != SimType::kFigures) return "an observer may only ask for figures";
+  if (client.observer && type != SimType::kFigures && type != SimType::kFault)
+    return "an observer may only ask for figures and faults";
   return dispatch(client, type, packet);
 }
 
@@ -84,6 +86,8 @@ std::string MessageHandler::dispatch(Client& client, SimType type, Packet& packe
       return observe(client, bytes);
     case SimType::kFigures:
       return figures(client, bytes);
+    case SimType::kFault:
+      return fault(client, bytes);
     case SimType::kPrintBuffer:
       return print_buffer(client, bytes);
     case SimType::kHeapLimit:
@@ -128,6 +132,10 @@ std::string MessageHandler::dispatch(Client& client, SimType type, Packet& packe
       return physical_export(client, bytes);
     case SimType::kPhysicalImport:
       return physical_import(client, packet);
+    case SimType::kTextureCreate:
+      return texture_create(client, bytes);
+    case SimType::kTextureDestroy:
+      return texture_destroy(client, bytes);
     case SimType::kStreamCreate:
       return stream_create(client, bytes);
     case SimType::kStreamDestroy:
@@ -156,6 +164,14 @@ std::string MessageHandler::mismatch(const HelloMsg& message) const {
 std::string MessageHandler::hello(Client& client, std::span<const uint8_t> bytes) {
   HelloMsg message;
   if (!parse(bytes, message)) return kWrongSize;
+  if (executor_.device_lost()) {
+    (void)reply_text(client, message.header.request_id, CUDA_ERROR_NO_DEVICE, kDeviceLost);
+    return kDeviceLost;
+  }
+  if (message.mps != 0 && mps_recovers(clients_)) {
+    (void)reply_text(client, message.header.request_id, CUDA_ERROR_MPS_SERVER_NOT_READY, kMpsFault);
+    return kMpsFault;
+  }
   if (std::string text = mismatch(message); !text.empty()) {
     (void)reply_text(client, message.header.request_id, CUDA_ERROR_INVALID_DEVICE, text);
     return text;
@@ -177,8 +193,8 @@ std::string MessageHandler::hello(Client& client, std::span<const uint8_t> bytes
   for (Engine& engine : engines_) client.engine_clients.push_back(engine.add_client(config));
   timeline_.add_client(client.id(), static_cast<int>(client.pid), client.label);
   place_stream_zero(client, 0);
-  if (client.mps)
-    (void)mps_command(mps_pipe_directory(), "server_started " + std::to_string(::getpid()));
+  std::copy_n(message.mps_memory_limit, kMaxDevices, client.mps_memory_limit.begin());
+  if (client.mps) tell_mps_joined(client, static_cast<uint32_t>(engines_.size()));
   return reply(client, message.header.request_id, CUDA_SUCCESS,
                {.value = engines_.size(), .text = device_.spec.key, .fd = client.page.fd()});
 }
@@ -217,6 +233,7 @@ std::string MessageHandler::context_destroy(Client& client, std::span<const uint
   std::erase_if(client.modules,
                 [&](const auto& entry) { return entry.second->context == message.context; });
   client.heaps.erase(message.context);
+  forget_textures(client, message.context);
   client.memory.remove_context(message.context);
   return reply(client, id, CUDA_SUCCESS);
 }

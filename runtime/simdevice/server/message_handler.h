@@ -55,6 +55,9 @@ class MessageHandler {
   std::string stream_destroy(Client& client, std::span<const uint8_t> bytes);
   std::string event_destroy(Client& client, std::span<const uint8_t> bytes);
 
+  // admin_messages.cpp
+  std::string fault(Client& client, std::span<const uint8_t> bytes);
+
   // observer_messages.cpp
   std::string observe(Client& client, std::span<const uint8_t> bytes);
   std::string figures(Client& client, std::span<const uint8_t> bytes);
@@ -63,7 +66,12 @@ class MessageHandler {
   std::string print_buffer(Client& client, std::span<const uint8_t> bytes);
   std::string heap_limit(Client& client, std::span<const uint8_t> bytes);
 
+  // texture_messages.cpp
+  std::string texture_create(Client& client, std::span<const uint8_t> bytes);
+  std::string texture_destroy(Client& client, std::span<const uint8_t> bytes);
+
   // memory_messages.cpp
+  bool may_take(const Client& client, const DeviceMemory* device, uint64_t bytes);
   std::string mem_alloc(Client& client, std::span<const uint8_t> bytes);
   std::string mem_free(Client& client, std::span<const uint8_t> bytes);
   std::string mem_info(Client& client, std::span<const uint8_t> bytes);

@@ -3,6 +3,9 @@
 
 #include <cuda.h>
 
+#include <algorithm>
+#include <ctime>
+
 #include "runtime/base/log.h"
 #include "runtime/simdevice/server/copy_ops.h"
 #include "runtime/simdevice/server/packet_socket.h"
@@ -36,6 +39,24 @@ StartResult skipped() {
   return result;
 }
 
+constexpr double kForeverNs = 1e16;  // some months of model time
+
+// One block, so that it keeps an SM but does not hide what others do.
+StartedKernel hung_kernel() {
+  StartedKernel kernel;
+  kernel.cost.alone_ns = kForeverNs;
+  return kernel;
+}
+
+// Every demand grows, and none depends on the caches any more.
+void slow_down(KernelCost& cost, double times) {
+  cost.caches = nullptr;
+  cost.alone_ns *= times;
+  cost.dram_bytes *= times;
+  cost.l2_ns *= times;
+  for (double& pipe : cost.pipe_ns) pipe *= times;
+}
+
 const char* copy_name(OpKind kind) {
   switch (kind) {
     case OpKind::kCopyToDevice:
@@ -56,12 +77,71 @@ struct Overloaded : Visitors... {
 template <typename... Visitors>
 Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
+// nullptr: the kernel does without.
+DeviceHeap* heap_of(Client& client, const KernelPayload& kernel) {
+  const auto& kernels = kernel.module->program->kernels();
+  if (kernel.op.kernel >= kernels.size() || !kernels[kernel.op.kernel].uses_heap) return nullptr;
+  auto& heap = client.heaps[kernel.module->context];
+  if (heap == nullptr) heap = std::make_unique<DeviceHeap>();
+  return heap.get();
+}
+
 }  // namespace
 
 StartResult OpExecutor::op_started(const Op& op, uint64_t now_ns) {
   PendingOp& pending = pending_.at(op.spec.cookie);
+  if (pending.client->sticky_error != 0) return skipped();
+  const StartResult result = start_payload(pending, op, now_ns);
+  note_start(pending, op, result, now_ns);
+  return result;
+}
+
+// For observers and for clients that are traced.
+void OpExecutor::note_start(PendingOp& pending, const Op& op, const StartResult& result,
+                            uint64_t now_ns) {
+  if (result.kernel) {
+    usage_[pending.engine].kernel_started(pending.client, now_ns);
+    pending.kernel_runs = true;
+    pending.memory_bytes = static_cast<uint64_t>(result.kernel->cost.dram_bytes *
+                                                 static_cast<double>(result.kernel->blocks));
+  } else if (!result.skip && op.spec.kind == OpKind::kCopyOnDevice) {
+    pending.memory_bytes = 2 * op.spec.bytes;
+  } else if (!result.skip && op.spec.kind != OpKind::kCopyOnHost) {
+    pending.memory_bytes = op.spec.bytes;
+  }
+  if (pending.traced) pending.host_offset_ns = host_offset_ns(now_ns);
+}
+
+// Never smaller than before: what follows on another operation in model time does so in host time.
+// Not larger than the clock says either: nothing ends after its end was told.
+uint64_t OpExecutor::host_offset_ns(uint64_t model_ns) {
+  timespec time{};
+  ::clock_gettime(CLOCK_REALTIME, &time);
+  const uint64_t host_ns =
+      static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+  host_offset_ns_ = std::max(host_offset_ns_, host_ns - clock_.real_ns_since(model_ns) - model_ns);
+  return host_offset_ns_;
+}
+
+void OpExecutor::note_end(PendingOp& pending, uint64_t start_ns, uint64_t end_ns) {
   Client& client = *pending.client;
-  if (client.sticky_error != 0) return skipped();
+  DeviceUsage& usage = usage_[pending.engine];
+  if (pending.kernel_runs) usage.kernel_ended(&client, end_ns);
+  if (pending.memory_bytes > 0) usage.memory_moved(start_ns, end_ns, pending.memory_bytes);
+  const bool told = std::holds_alternative<KernelPayload>(pending.payload) ||
+                    std::holds_alternative<CopyOp>(pending.payload) ||
+                    std::holds_alternative<MemsetOp>(pending.payload);
+  if (!pending.traced || client.trace == nullptr || !told) return;
+  if (pending.host_offset_ns == 0) pending.host_offset_ns = host_offset_ns(start_ns);
+  client.trace->add({.seq = pending.seq,
+                     .stream = pending.stream,
+                     .reserved = 0,
+                     .start_ns = start_ns + pending.host_offset_ns,
+                     .end_ns = end_ns + pending.host_offset_ns});
+}
+
+StartResult OpExecutor::start_payload(PendingOp& pending, const Op& op, uint64_t now_ns) {
+  Client& client = *pending.client;
   return std::visit(
       Overloaded{
           [](const std::monostate&) { return StartResult{}; },
@@ -87,8 +167,24 @@ StartResult OpExecutor::op_started(const Op& op, uint64_t now_ns) {
       pending.payload);
 }
 
+// A lost device is told to everybody by the owner of the clients.
+bool OpExecutor::suffer(Client& client, const LaunchFault& asked, StartResult& result) {
+  if (asked.lost) lose_device();
+  if (asked.error != 0) {
+    fail(client, asked.error, asked.text);
+    result = skipped();
+    return true;
+  }
+  if (!asked.hang) return false;
+  result.kernel = hung_kernel();
+  return true;
+}
+
 StartResult OpExecutor::start_kernel(Client& client, const KernelPayload& kernel, uint64_t now_ns) {
   const ClockPause pause(clock_);
+  const LaunchFault asked =
+      faults_.launch(client.pid, kernel.module->program->kernels()[kernel.op.kernel].name);
+  if (StartResult suffered; suffer(client, asked, suffered)) return suffered;
   Launch launch;
   launch.module = kernel.module.get();
   launch.kernel = kernel.op.kernel;
@@ -97,7 +193,13 @@ StartResult OpExecutor::start_kernel(Client& client, const KernelPayload& kernel
     launch.shape.block[i] = kernel.op.block[i];
   }
   launch.shape.dynamic_smem_bytes = kernel.op.dynamic_smem_bytes;
+  for (size_t i = 0; i < 3 && kernel.op.cluster != 0; ++i)
+    launch.shape.cluster[i] = kernel.op.cluster >> (8 * i) & 0xff;
+  launch.cooperative = (kernel.op.flags & kKernelCooperative) != 0;
+  launch.heap = heap_of(client, kernel);
+  launch.print_fd = client.print_file.get();
   launch.params = kernel.params;
+  launch.textures = kernel.textures.get();
   launch.client_socket = client.socket.get();
   const LaunchOutcome outcome = kernels_.run(launch, client.memory, now_ns);
   if (outcome.fault.kind != FaultKind::kNone) {
@@ -106,6 +208,7 @@ StartResult OpExecutor::start_kernel(Client& client, const KernelPayload& kernel
   }
   StartResult result;
   result.kernel = StartedKernel{outcome.cost, launch.shape.block_count()};
+  if (asked.slower != 1.0) slow_down(result.kernel->cost, asked.slower);
   return result;
 }
 
@@ -171,6 +274,7 @@ void OpExecutor::poll_waits(uint64_t now_ns) {
 
 void OpExecutor::forget_client(const Client& client) {
   std::erase_if(waits_, [&](const Wait& wait) { return wait.client == &client; });
+  for (auto& [engine, usage] : usage_) usage.forget_client(&client, clock_.now_ns());
   pending_.release_client(&client);
 }
 
@@ -185,6 +289,7 @@ void OpExecutor::fail(Client& client, int cuda_error, std::string_view text) {
 void OpExecutor::op_ended(const Op& op, uint64_t start_ns, uint64_t end_ns) {
   PendingOp& pending = pending_.at(op.spec.cookie);
   if (timeline_.enabled()) record_span(op, pending, start_ns, end_ns);
+  note_end(pending, start_ns, end_ns);
   ClientPageOwner& page = pending.client->page;
   if (const auto* record = std::get_if<RecordPayload>(&pending.payload)) {
     page.record_completed(record->op.event, record->op.generation, end_ns, pending.stream,

@@ -4,15 +4,21 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/simdevice/engine/engine.h"
 #include "runtime/simdevice/server/client.h"
+#include "runtime/simdevice/server/device_usage.h"
+#include "runtime/simdevice/server/fault_rules.h"
 #include "runtime/simdevice/server/kernel_runner.h"
 #include "runtime/simdevice/server/model_clock.h"
 #include "runtime/simdevice/server/timeline.h"
 
 namespace gacer::simdevice {
+
+inline constexpr const char* kDeviceLost =
+    "the device is lost until all processes that had it are gone";
 
 class OpExecutor final : public EngineHost {
  public:
@@ -23,6 +29,8 @@ class OpExecutor final : public EngineHost {
   void op_ended(const Op& op, uint64_t start_ns, uint64_t end_ns) override;
 
   PendingOps& pending() { return pending_; }
+  // Of the device that the engine is.
+  DeviceUsage& usage(const Engine* engine) { return usage_[engine]; }
   // Waits for values or for other devices that are not met yet, and what ends them. To be polled by
   // the owner of the engines.
   void poll_waits(uint64_t now_ns);
@@ -31,8 +39,19 @@ class OpExecutor final : public EngineHost {
   // Sets the sticky error of the client, once, and logs it.
   void fail(Client& client, int cuda_error, std::string_view text);
 
+  FaultRules& faults() { return faults_; }
+  // From now on no client can do anything; the owner of the clients tells them.
+  void lose_device() { device_lost_ = true; }
+  bool device_lost() const { return device_lost_; }
+
  private:
+  StartResult start_payload(PendingOp& pending, const Op& op, uint64_t now_ns);
+  void note_start(PendingOp& pending, const Op& op, const StartResult& result, uint64_t now_ns);
+  void note_end(PendingOp& pending, uint64_t start_ns, uint64_t end_ns);
+  uint64_t host_offset_ns(uint64_t model_ns);
   StartResult start_kernel(Client& client, const KernelPayload& kernel, uint64_t now_ns);
+  // What a launch is asked to suffer; true: it does not run.
+  bool suffer(Client& client, const LaunchFault& asked, StartResult& result);
   StartResult start_effect(Client& client, const std::string& failure);
   StartResult start_wait(PendingOp& pending, const Op& op, const WaitValuePayload& wait);
   StartResult start_remote_wait(PendingOp& pending, const Op& op, const RemoteWaitPayload& wait);
@@ -43,6 +62,10 @@ class OpExecutor final : public EngineHost {
   ModelClock& clock_;
   Timeline& timeline_;
   PendingOps pending_;
+  FaultRules faults_;
+  bool device_lost_ = false;
+  std::unordered_map<const Engine*, DeviceUsage> usage_;
+  uint64_t host_offset_ns_ = 0;
   struct Wait {
     Client* client;
     EngineOp op;

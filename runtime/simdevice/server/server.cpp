@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/simdevice/server/server.h"
 
+#include <cuda.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +14,8 @@
 #include <thread>
 
 #include "runtime/base/log.h"
+#include "runtime/simdevice/mps/mps_socket.h"
+#include "runtime/simdevice/server/mps_clients.h"
 
 namespace gacer::simdevice {
 namespace {
@@ -34,7 +38,7 @@ void watch(int epoll_fd, int fd, int operation, uint32_t events) {
 UniqueFd open_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&set, signal);
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGUSR2}) sigaddset(&set, signal);
   // Before any thread is made, so that all inherit it.
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -82,7 +86,7 @@ Server::Server(const ServerOptions& options, std::vector<DeviceMemory> memory, S
       timeline_(options.timeline_path),
       runner_(*options.device, options.exec, thread_count(options), options.block_budget),
       executor_(runner_, clock_, timeline_),
-      handler_(*options.device, memory_, engines_, shares_, executor_, clock_, timeline_),
+      handler_(*options.device, memory_, engines_, shares_, executor_, clock_, timeline_, clients_),
       listener_(std::move(listener)),
       epoll_(std::move(epoll)),
       signals_(std::move(signals)),
@@ -122,7 +126,7 @@ size_t Server::pending_ops(const Client& client) const {
 uint64_t Server::sleep_ns() const {
   uint64_t sleep = clock_.real_ns_until(next_event_ns());
   if (executor_.has_waits()) sleep = std::min(sleep, kWaitPollNs);
-  if (clients_.empty()) sleep = std::min(sleep, kIdleTickNs);
+  if (nobody_uses()) sleep = std::min(sleep, kIdleTickNs);
   return sleep;
 }
 
@@ -154,10 +158,27 @@ void Server::handle_signal() {
   while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     if (info.ssi_signo == SIGUSR1) {
       write_timeline();
+    } else if (info.ssi_signo == SIGUSR2) {
+      terminate_mps_client(info.ssi_int);
     } else {
       stop_ = true;
     }
   }
+}
+
+// The control daemon's terminate_client; a signal without a client's pid means nothing.
+void Server::terminate_mps_client(pid_t pid) {
+  for (const auto& [fd, client] : clients_)
+    if (client->known() && client->mps && client->pid == pid)
+      executor_.fail(*client, CUDA_ERROR_MPS_CLIENT_TERMINATED, "terminated by the MPS control daemon");
+}
+
+void Server::contain_mps_faults() {
+  const bool fault = spread_mps_faults(clients_, executor_, static_cast<uint32_t>(engines_.size()));
+  if (fault == mps_fault_) return;
+  mps_fault_ = fault;
+  mps_notify(mps_pipe_directory(), "server_status " + std::to_string(::getpid()) +
+                                       (fault ? " FAULT" : " ACTIVE"));
 }
 
 void Server::accept_clients() {
@@ -213,18 +234,20 @@ void Server::drop_doomed() {
     const auto found = clients_.find(fd);
     if (found == clients_.end()) continue;
     Client& client = *found->second;
+    const bool observer = client.observer;
     const ClockPause pause(clock_);
     for (size_t i = 0; i < client.engine_clients.size(); ++i)
       engines_[i].remove_client(client.engine_clients[i], clock_.now_ns());
     executor_.forget_client(client);
+    tell_mps_left(client);
     watch(epoll_.get(), fd, EPOLL_CTL_DEL, 0);
     clients_.erase(found);
-    if (clients_.empty()) idle_since_ns_ = real_clock_.now_ns();
+    if (!observer && nobody_uses()) idle_since_ns_ = real_clock_.now_ns();
   }
   const bool dropped = !doomed_.empty();
   doomed_.clear();
   const uint64_t now_ns = real_clock_.now_ns();
-  if (dropped && (clients_.empty() || now_ns - timeline_written_ns_ > kTimelineEveryNs))
+  if (dropped && (nobody_uses() || now_ns - timeline_written_ns_ > kTimelineEveryNs))
     write_timeline();
 }
 
@@ -245,6 +268,10 @@ void Server::advance_engines() {
 
 void Server::advance() {
   advance_engines();
+  contain_mps_faults();
+  if (executor_.device_lost())
+    for (auto& [fd, client] : clients_)
+      if (client->known()) executor_.fail(*client, CUDA_ERROR_DEVICE_UNAVAILABLE, kDeviceLost);
   if (executor_.has_waits()) {
     executor_.poll_waits(clock_.now_ns());
     advance_engines();
@@ -258,7 +285,7 @@ void Server::sample_shares() {
   const uint64_t now_ns = clock_.now_ns();
   next_sample_ns_ = now_ns + kSampleEveryNs;
   for (auto& [fd, client] : clients_) {
-    if (!client->known()) continue;
+    if (client->engine_clients.empty()) continue;
     double share = 0;
     for (size_t i = 0; i < engines_.size(); ++i)
       share += engines_[i].sm_share(client->engine_clients[i]);
@@ -273,8 +300,13 @@ void Server::write_timeline() {
     log_line(LogLevel::kError, kWho, "%s", written.error().message.c_str());
 }
 
+bool Server::nobody_uses() const {
+  return std::all_of(clients_.begin(), clients_.end(),
+                     [](const auto& entry) { return entry.second->observer; });
+}
+
 bool Server::linger_over() {
-  if (!clients_.empty() || real_clock_.now_ns() - idle_since_ns_ < linger_ns()) return false;
+  if (!nobody_uses() || real_clock_.now_ns() - idle_since_ns_ < linger_ns()) return false;
   UniqueFd late;
   if (listener_.try_close(late)) return true;
   admit(std::move(late));

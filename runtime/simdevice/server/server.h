@@ -36,6 +36,8 @@ class Server {
   uint64_t sleep_ns() const;
   void handle_ready(int fd, uint32_t events);
   void handle_signal();
+  void terminate_mps_client(pid_t pid);
+  void contain_mps_faults();
   void accept_clients();
   void admit(UniqueFd socket);
   void read_client(Client& client);
@@ -48,8 +50,12 @@ class Server {
   size_t pending_ops(const Client& client) const;
   void sample_shares();
   void write_timeline();
+  // But observers.
+  bool nobody_uses() const;
   bool linger_over();
-  uint64_t linger_ns() const { return static_cast<uint64_t>(options_.linger_s * 1e9); }
+  uint64_t linger_ns() const {
+    return executor_.device_lost() ? 0 : static_cast<uint64_t>(options_.linger_s * 1e9);
+  }
 
   ServerOptions options_;
   SteadyClock real_clock_;
@@ -64,13 +70,14 @@ class Server {
   Listener listener_;
   UniqueFd epoll_;
   UniqueFd signals_;
-  std::unordered_map<int, std::unique_ptr<Client>> clients_;  // by socket
+  Clients clients_;
   std::vector<int> doomed_;
   std::unique_ptr<Packet> packet_ = std::make_unique<Packet>();
   uint64_t idle_since_ns_;
   uint64_t next_sample_ns_ = 0;
   uint64_t timeline_written_ns_ = 0;
   bool stop_ = false;
+  bool mps_fault_ = false;
 };
 
 }  // namespace gacer::simdevice

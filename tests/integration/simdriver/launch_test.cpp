@@ -97,9 +97,10 @@ TEST_F(LaunchTest, MalformedPtxGivesTheCompilersLine) {
   CU_IS(CUDA_ERROR_INVALID_PTX, cuModuleLoadDataEx(&module, broken, 2, options, values));
   EXPECT_NE(strstr(log, "line 5"), nullptr) << log;
   EXPECT_EQ(reinterpret_cast<size_t>(values[1]), strlen(log));
-  CU_IS(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&module,
-                                                       "\x7f"
-                                                       "ELF\x02"));
+  const char broken_elf[64] =
+      "\x7f"
+      "ELF\x02";
+  CU_IS(CUDA_ERROR_INVALID_IMAGE, cuModuleLoadData(&module, broken_elf));
   CU_IS(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad(&module, "/nonexistent.ptx"));
 }
 

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include <filesystem>
+#include <memory>
 #include <random>
 
 #include "tests/integration/simserver/raw_client.h"
@@ -68,7 +69,7 @@ TEST(ServerLife, AnotherDeviceOrVersionIsRefusedWithTheReason) {
 TEST(ServerLife, GarbageDisconnectsOnlyItsSender) {
   ServerProcess server;
   RawClient good(server.socket_path());
-  ASSERT_TRUE(good.start());
+  ASSERT_TRUE(good.start(false));  // under MPS a fault of one ends all
   std::mt19937 random(11);
   for (int round = 0; round < 200; ++round) {
     RawClient bad(server.socket_path());
@@ -97,7 +98,7 @@ TEST(ServerLife, GarbageDisconnectsOnlyItsSender) {
 TEST(ServerLife, WildValuesNeverEndTheServer) {
   ServerProcess server;
   RawClient good(server.socket_path());
-  ASSERT_TRUE(good.start());
+  ASSERT_TRUE(good.start(false));  // under MPS a fault of one ends all
   const uint64_t kWild[] = {
       0, 1, 0xffff'ffff, UINT64_MAX, kDeviceBase, kDeviceBase - 1, 1ULL << 63, 0x1000};
   std::mt19937 random(5);
@@ -161,8 +162,8 @@ TEST(ServerLife, AFaultOfOneClientLeavesTheOthersAlone) {
   ServerProcess server;
   RawClient bad(server.socket_path());
   RawClient good(server.socket_path());
-  ASSERT_TRUE(bad.start());
-  ASSERT_TRUE(good.start());
+  ASSERT_TRUE(bad.start(false));
+  ASSERT_TRUE(good.start(false));
   const uint64_t secret = good.alloc(512).value;
   const uint64_t bad_module = bad.load(kTestPtx).value;
   const uint64_t good_module = good.load(kTestPtx).value;
@@ -176,6 +177,51 @@ TEST(ServerLife, AFaultOfOneClientLeavesTheOthersAlone) {
   EXPECT_EQ(bad.page()->sticky_error.load(), static_cast<uint32_t>(CUDA_ERROR_ILLEGAL_ADDRESS));
   EXPECT_EQ(good.page()->sticky_error.load(), 0U);
   EXPECT_EQ(word, 0U);
+}
+
+TEST(ServerLife, UnderMpsAFaultEndsAllClientsOfTheDevice) {
+  ServerProcess server;
+  RawClient outside(server.socket_path());
+  ASSERT_TRUE(outside.start(false));
+  {
+    RawClient bad(server.socket_path());
+    RawClient good(server.socket_path());
+    ASSERT_TRUE(bad.start() && good.start());
+    bad.launch(0, {bad.load(kTestPtx).value, kTrap, 1, 1, {}});
+    const auto ended = [&] {
+      return good.page()->sticky_error.load() == static_cast<uint32_t>(CUDA_ERROR_LAUNCH_FAILED);
+    };
+    EXPECT_TRUE(eventually(ended));
+    EXPECT_EQ(outside.page()->sticky_error.load(), 0U);
+    // No new one before both have left.
+    RawClient late(server.socket_path());
+    EXPECT_EQ(late.hello().error, CUDA_ERROR_MPS_SERVER_NOT_READY);
+  }
+  EXPECT_TRUE(eventually([&] {
+    RawClient next(server.socket_path());
+    return next.start();
+  }));
+}
+
+TEST(ServerLife, SixtyFourClientsAtOnceEachGetTheirOwnResults) {
+  ServerProcess server;
+  std::vector<std::unique_ptr<RawClient>> clients;
+  std::vector<uint64_t> buffers;
+  for (uint32_t i = 0; i < 64; ++i) {
+    clients.push_back(std::make_unique<RawClient>(server.socket_path()));
+    ASSERT_TRUE(clients.back()->start(i % 2 == 0)) << i;
+    buffers.push_back(clients.back()->alloc(4096).value);
+    ASSERT_NE(buffers.back(), 0U) << i;
+  }
+  for (int round = 0; round < 5; ++round)
+    for (uint32_t i = 0; i < 64; ++i) clients[i]->memset32(0, buffers[i], i + 1000, 1024);
+  for (uint32_t i = 0; i < 64; ++i) {
+    std::vector<uint32_t> words(1024);
+    clients[i]->copy(0, CopyKind::kDtoH, reinterpret_cast<uint64_t>(words.data()), buffers[i],
+                     4096);
+    ASSERT_TRUE(clients[i]->sync(0)) << i;
+    for (const uint32_t word : words) ASSERT_EQ(word, i + 1000);
+  }
 }
 
 // Model time between two events around `spin` on each of two clients at once; returns the sum and

@@ -38,6 +38,83 @@ TEST(MpsState, RefusesWhatMakesNoSense) {
   EXPECT_NE(state.answer("server_started x").find("Invalid"), std::string::npos);
 }
 
+// A state with this process as server and as its client.
+class MpsServer : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    state_.answer("set_default_active_thread_percentage 60");
+    EXPECT_EQ(state_.answer("server_started " + self_ + " 1000"), "");
+    EXPECT_EQ(state_.answer("client_started " + self_ + " " + self_ + " 0 1"), "");
+  }
+  const std::string self_ = std::to_string(::getpid());
+  MpsState state_;
+};
+
+TEST_F(MpsServer, KeepsTheDefaultsThatItStartedWith) {
+  EXPECT_EQ(state_.answer("set_default_active_thread_percentage 20"), "20.0\n");
+  EXPECT_EQ(state_.answer("get_active_thread_percentage " + self_), "60.0\n");
+  EXPECT_EQ(state_.answer("set_active_thread_percentage " + self_ + " 35.5"), "35.5\n");
+  const auto settings = parse_settings(state_.answer("client_settings"));
+  ASSERT_TRUE(settings);
+  EXPECT_EQ(settings->percentage, 35.5);
+}
+
+TEST_F(MpsServer, ListsClientsByServerAndDevice) {
+  EXPECT_EQ(state_.answer("get_client_list " + self_), self_ + "\n");
+  EXPECT_EQ(state_.answer("get_device_client_list"),
+            "Device 0:\n" + self_ + "\nDevice 1:\n" + self_ + "\n");
+  EXPECT_NE(state_.answer("ps").find(self_), std::string::npos);
+  EXPECT_NE(state_.answer("ps -p " + self_).find("simmps_test"), std::string::npos);
+  EXPECT_EQ(state_.answer("client_ended " + self_ + " " + self_), "");
+  EXPECT_EQ(state_.answer("get_client_list " + self_), "");
+}
+
+TEST_F(MpsServer, TellsItsStatus) {
+  EXPECT_EQ(state_.answer("get_server_status " + self_), "ACTIVE\n");
+  state_.answer("server_status " + self_ + " FAULT");
+  EXPECT_EQ(state_.answer("get_server_status " + self_), "FAULT\n");
+  EXPECT_EQ(state_.answer("get_server_status 1"), "Server 1 not found\n");
+}
+
+TEST_F(MpsServer, HasMemoryLimitsOfItsOwn) {
+  EXPECT_EQ(state_.answer("get_device_pinned_mem_limit " + self_ + " 0"), "N/A\n");
+  EXPECT_EQ(state_.answer("set_device_pinned_mem_limit " + self_ + " 0 512MB"), "512M\n");
+  EXPECT_EQ(state_.answer("set_default_device_pinned_mem_limit 1 2G"), "2048M\n");
+  EXPECT_EQ(state_.answer("get_default_device_pinned_mem_limit 0"), "N/A\n");
+  EXPECT_NE(state_.answer("set_default_device_pinned_mem_limit 0 lots").find("Invalid"),
+            std::string::npos);
+  EXPECT_NE(state_.answer("set_device_pinned_mem_limit " + self_ + " 99 1G").find("Invalid"),
+            std::string::npos);
+  const auto settings = parse_settings(state_.answer("client_settings"));
+  ASSERT_TRUE(settings);
+  EXPECT_EQ(settings->memory_limits.at(0), 512ULL << 20);
+}
+
+TEST_F(MpsServer, RefusesStrangersAndWrongNumbersOfArguments) {
+  EXPECT_EQ(state_.answer("terminate_client " + self_ + " 1"), "Client 1 not found\n");
+  EXPECT_EQ(state_.answer("terminate_client 1 1"), "Server 1 not found\n");
+  for (const char* line : {"get_client_list", "terminate_client 1",
+                           "set_active_thread_percentage 5", "get_server_list now", "ps a b c"})
+    EXPECT_NE(state_.answer(line).find("Invalid number of arguments"), std::string::npos) << line;
+  EXPECT_NE(state_.answer("set_default_client_priority 7").find("Invalid"), std::string::npos);
+  EXPECT_EQ(state_.answer("set_default_client_priority 1"), "1\n");
+}
+
+TEST(MpsText, MemorySizesAndLimits) {
+  EXPECT_EQ(parse_memory_size("1G"), 1ULL << 30);
+  EXPECT_EQ(parse_memory_size("512MB"), 512ULL << 20);
+  EXPECT_EQ(parse_memory_size("3k"), 3ULL << 10);
+  EXPECT_EQ(parse_memory_size("77"), 77U);
+  for (const char* bad : {"", "0", "G", "-1G", "1T", "1GG", "99999999G", "1 G"})
+    EXPECT_FALSE(parse_memory_size(bad)) << bad;
+  const auto limits = parse_memory_limits("0=1G,1=512MB");
+  ASSERT_TRUE(limits);
+  EXPECT_EQ(limits->size(), 2U);
+  EXPECT_TRUE(parse_memory_limits("")->empty());
+  for (const char* bad : {"0", "0=", "=1G", "0=1G,,1=1G", "x=1G", "100=1G"})
+    EXPECT_FALSE(parse_memory_limits(bad)) << bad;
+}
+
 class MpsDirectory : public ::testing::Test {
  protected:
   void SetUp() override {
