@@ -2,6 +2,8 @@
 // What nvcc's host code calls (crt/host_runtime.h, crt/device_functions.h).
 #include <cuda_runtime_api.h>
 
+#include <cstdio>
+
 #include "runtime/simdevice/cudart/context.h"
 #include "runtime/simdevice/cudart/fat_binary.h"
 #include "runtime/simdevice/cudart/launch.h"
@@ -55,7 +57,9 @@ GACER_ALSO_12(__cudaRegisterManagedVar)
 GACER_EXPORT char __cudaInitModule(void** handle) {
   Outcome outcome = ensure_context();
   if (!outcome.failed()) outcome = load_managed_variables(binary_of(handle));
-  record_error(outcome.error);
+  if (record_error(outcome.error) != cudaSuccess)
+    std::fprintf(stderr, "simgpu: managed variables: %s; the program will not find them\n",
+                 cudaGetErrorString(outcome.error));
   return outcome.failed() ? 0 : 1;
 }
 GACER_ALSO_12(__cudaInitModule)
