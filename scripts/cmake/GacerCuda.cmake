@@ -5,7 +5,7 @@
 # FLAGS go to every compilation and the link (-rdc=true, -std=c++20, --default-stream per-thread), LIBS to the link
 # (-lgtest, -Xlinker ...). Run it with LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/sim and SIMGPU_SERVER=<path>.
 #
-# gacer_cuda_test(NAME ...)   the same, and a test that runs it on the simulated device; [ARGS ...] [ENVIRONMENT A=b ...]
+# gacer_cuda_test(NAME ...)   the same, and a test that runs it on a simulated device of its own (SIMGPU_DIR); [ARGS ...] [ENVIRONMENT A=b ...]
 function(gacer_cuda_program name)
   cmake_parse_arguments(arg "" "ARCH" "SOURCES;FLAGS;LIBS;DEPENDS" ${ARGN})
   if(NOT arg_ARCH)
@@ -36,5 +36,5 @@ function(gacer_cuda_test name)
   add_dependencies(${name} gacer_simcuda gacer_simcudart simgpu-server)
   add_test(NAME ${name} COMMAND ${CMAKE_BINARY_DIR}/cuda/${name} ${arg_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS "integration;sim" TIMEOUT 300
-    ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/sim;SIMGPU_SERVER=$<TARGET_FILE:simgpu-server>;${arg_ENVIRONMENT}")
+    ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/sim;SIMGPU_SERVER=$<TARGET_FILE:simgpu-server>;SIMGPU_DIR=${CMAKE_BINARY_DIR}/cuda/${name}.d;${arg_ENVIRONMENT}")
 endfunction()

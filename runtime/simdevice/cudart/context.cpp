@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct Primaries {
   std::mutex mutex;
   std::array<CUcontext, kMaxDevices> contexts{};
   std::vector<CUcontext> reset;  // still current in some threads
+  // Whether anything was ever put into `reset`: nearly all programs never lock.
+  std::atomic<bool> any_reset{false};
 };
 
 Primaries& primaries() {
@@ -26,6 +29,8 @@ Primaries& primaries() {
 
 bool was_reset(CUcontext context) {
   Primaries& state = primaries();
+  // Acquire: pairs with the release of reset_device.
+  if (!state.any_reset.load(std::memory_order_acquire)) return false;
   const std::lock_guard lock(state.mutex);
   return std::ranges::find(state.reset, context) != state.reset.end();
 }
@@ -36,7 +41,6 @@ int default_device() {
   return thread.valid_devices.empty() ? 0 : thread.valid_devices.front();
 }
 
-// Nothing of the kind is known to have been reset in nearly all programs.
 bool usable(CUcontext context) {
   return context != nullptr && !was_reset(context);
 }
@@ -104,6 +108,8 @@ Outcome reset_device() {
     CUcontext& kept = state.contexts[static_cast<size_t>(device)];
     if (kept != nullptr) state.reset.push_back(kept);
     kept = nullptr;
+    // Release: pairs with the acquire of was_reset.
+    state.any_reset.store(true, std::memory_order_release);
   }
   const CUresult result = legacy_driver().cuDevicePrimaryCtxReset(device);
   thread_state().last_error = cudaSuccess;

@@ -9,8 +9,8 @@
 
 namespace gacer::cudart {
 
-// Enumerations and structures of one size and alignment; graph_layout_test and the headers' equal
-// numbering are what this rests on.
+// Enumerations and structures of one size and alignment; layout_check.cpp holds their fields
+// together.
 template <typename To, typename From>
 auto* same_layout(From* from) {
   using Target = std::conditional_t<std::is_const_v<From>, const To, To>;

@@ -17,10 +17,16 @@ __device__ int where = 0;
 __global__ void store(int* out, int value) { *out = value; }
 __global__ void store_where(int* out) { *out = where; }
 
-// Runs in a process of its own, which started anew.
-#define IN_NEW_PROCESS(...)                                          \
-  GTEST_FLAG_SET(death_test_style, "threadsafe");                    \
-  EXPECT_EXIT({ __VA_ARGS__; std::exit(::testing::Test::HasFailure()); }, ::testing::ExitedWithCode(0), "")
+// Runs `body` in a process of its own, which started anew.
+template <typename Body>
+void in_new_process(const Body& body) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto run = [&body] {
+    body();
+    std::exit(::testing::Test::HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "");
+}
 
 void fault() {
   store<<<1, 1>>>(reinterpret_cast<int*>(0x10), 1);
@@ -28,7 +34,7 @@ void fault() {
 }
 
 TEST(Sticky, ErrorStaysUntilReset) {
-  IN_NEW_PROCESS({
+  in_new_process([] {
     fault();
     void* memory = nullptr;
     EXPECT_EQ(cudaErrorIllegalAddress, cudaMalloc(&memory, 16));
@@ -39,7 +45,7 @@ TEST(Sticky, ErrorStaysUntilReset) {
 }
 
 TEST(Reset, ContextIsMadeAnew) {
-  IN_NEW_PROCESS({
+  in_new_process([] {
     int* memory = nullptr;
     const int value = 9;
     EXPECT_CUDA(cudaMalloc(&memory, 16));

@@ -4,6 +4,8 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
+import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).parent
@@ -51,6 +53,17 @@ class Exports(unittest.TestCase):
         self.assertEqual(listed, stubs)
         print(f"libcudart.so.13: {len(self.toolkit)} exports, {len(self.toolkit) - len(stubs)} implemented, "
               f"{len(stubs)} answer cudaErrorNotSupported")
+
+    def test_loaded_by_name_from_python(self):
+        """As packages do that bring bindings but no runtime of their own."""
+        code = ("import ctypes, sys; r = ctypes.CDLL(sys.argv[1]); n = ctypes.c_int(); p = ctypes.c_void_p();"
+                "a = r.cudaGetDeviceCount(ctypes.byref(n)), r.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(64)), r.cudaFree(p);"
+                "v = ctypes.c_int(); r.cudaRuntimeGetVersion(ctypes.byref(v)); print(a, n.value, v.value // 1000)")
+        for name in ("libcudart.so.12", "libcudart.so.13", "libcudart.so"):
+            with tempfile.TemporaryDirectory() as folder:
+                environment = dict(os.environ, LD_LIBRARY_PATH=str(OURS), SIMGPU_DIR=folder)
+                answer = subprocess.check_output([sys.executable, "-c", code, name], env=environment, text=True)
+            self.assertEqual("(0, 0, 0) 1 13", answer.strip())
 
     def test_other_names_are_the_same_library(self):
         for name in ("libcudart.so.12", "libcudart.so"):
