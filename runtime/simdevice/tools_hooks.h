@@ -77,6 +77,8 @@ struct ToolsHooks {
   uint32_t (*context_id)(void* context) = nullptr;
   uint32_t (*stream_id)(void* stream) = nullptr;
   uint32_t (*context_device)(void* context) = nullptr;  // UINT32_MAX: not valid
+  // The CUcontext current to the thread, or null. Not reported as a call.
+  void* (*current_context)() = nullptr;
 };
 
 // For cuGetExportTable. A CUuuid of ours; no table of NVIDIA's is imitated.

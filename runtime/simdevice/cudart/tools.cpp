@@ -38,6 +38,7 @@ uint64_t now_ns() {
 
 // The kernel's name, for launches: their first argument, or that after the configuration, names it.
 const char* launched_symbol(std::string_view function, const void* params) {
+  if (function.starts_with("__")) function.remove_prefix(2);
   if (params == nullptr || !function.starts_with("cudaLaunch")) return nullptr;
   const auto* words = static_cast<const void* const*>(params);
   if (function.starts_with("cudaLaunchKernelExC")) return kernel_name(words[1]);
@@ -47,9 +48,8 @@ const char* launched_symbol(std::string_view function, const void* params) {
 }
 
 CUcontext current_context() {
-  CUcontext context = nullptr;
-  (void)legacy_driver().cuCtxGetCurrent(&context);
-  return context;
+  // Not by a driver call: that would be reported too.
+  return static_cast<CUcontext>(table()->current_context());
 }
 
 }  // namespace

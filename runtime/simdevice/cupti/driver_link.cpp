@@ -83,11 +83,8 @@ uint32_t device_of(CUcontext context) {
 }
 
 CUcontext current_context() {
-  const Unreported guard;
-  auto* get = driver_function<CUresult(CUcontext*)>("cuCtxGetCurrent");
-  CUcontext context = nullptr;
-  if (get == nullptr || get(&context) != CUDA_SUCCESS) return nullptr;
-  return context;
+  simdevice::ToolsHooks* hooks = driver_hooks();
+  return hooks == nullptr ? nullptr : static_cast<CUcontext>(hooks->current_context());
 }
 
 uint64_t host_now_ns() {

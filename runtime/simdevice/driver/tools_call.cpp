@@ -56,6 +56,13 @@ uint32_t context_device(void* handle) {
   return context == nullptr ? UINT32_MAX : static_cast<uint32_t>(context->device());
 }
 
+void* current_context() {
+  CUcontext context = nullptr;
+  if (Driver::get().initialized() != CUDA_SUCCESS || cuCtxGetCurrent(&context) != CUDA_SUCCESS)
+    return nullptr;
+  return context;
+}
+
 }  // namespace
 
 constinit simdevice::ToolsHooks tools_hooks{
@@ -65,6 +72,7 @@ constinit simdevice::ToolsHooks tools_hooks{
     .context_id = &context_id,
     .stream_id = &stream_id,
     .context_device = &context_device,
+    .current_context = &current_context,
 };
 
 uint32_t call_correlation() {
@@ -94,9 +102,7 @@ void begin_call(const ReportedCall& reported, simdevice::ToolsCall& call) {
   call.function = reported.function;
   call.params = reported.params;
   call.symbol = reported.kernel;
-  CUcontext context = nullptr;
-  if (Driver::get().initialized() == CUDA_SUCCESS && cuCtxGetCurrent(&context) == CUDA_SUCCESS)
-    call.context = context;
+  call.context = current_context();
   call.correlation_id = state.of_caller != 0 ? state.of_caller : next_correlation();
   call.start_ns = host_now_ns();
   if (const auto handler = tools_hooks.on_call.load(std::memory_order_acquire)) handler(call, true);
