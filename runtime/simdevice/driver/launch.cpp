@@ -68,6 +68,8 @@ CUresult check_kernel_work(const KernelWork& work) {
 CUresult make_kernel_work(CUfunction handle, const unsigned (&grid)[3], const unsigned (&block)[3],
                           unsigned smem, void** params, void** extra, KernelWork& out) {
   SIM_TRY(resolve_function(handle, out.function));
+  out.cluster = out.function->info.cluster;
+  if (out.function->info.prints) Driver::get().link().print().expect(Driver::get().link());
   out.grid = {grid[0], grid[1], grid[2]};
   out.block = {block[0], block[1], block[2]};
   out.dynamic_smem_bytes = smem;
@@ -86,9 +88,8 @@ CUresult apply_attribute(CUlaunchAttributeID id, const CUlaunchAttributeValue& v
       work.cooperative = value.cooperative != 0;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-      return value.clusterDim.x * value.clusterDim.y * value.clusterDim.z == 1
-                 ? CUDA_SUCCESS
-                 : CUDA_ERROR_NOT_SUPPORTED;
+      work.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+      return CUDA_SUCCESS;
     // Hints: results and the model's timing are the same without them.
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:

@@ -8,6 +8,7 @@ namespace {
 
 constexpr uint32_t kMaxGridYz = 65535;
 constexpr uint32_t kMaxBlockZ = 64;
+constexpr uint32_t kMostClusterBlocks = 16;
 
 bool shape_is_valid(const KernelWork& work) {
   for (int axis = 0; axis < 3; ++axis)
@@ -22,6 +23,23 @@ CUresult check_cooperative(const DeviceSpec& spec, const BlockNeeds& needs,
   const uint64_t blocks = uint64_t{work.grid[0]} * work.grid[1] * work.grid[2];
   const uint64_t resident = uint64_t{blocks_per_sm(spec, needs)} * spec.sm_count;
   return blocks > resident ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : CUDA_SUCCESS;
+}
+
+// Compute capability 9.0 introduced clusters; eight blocks are the portable limit, 16 the greatest
+// (cudaFuncAttributeNonPortableClusterSizeAllowed is not asked for).
+CUresult check_cluster(const DeviceSpec& spec, const KernelDescription& kernel,
+                       const KernelWork& work) {
+  const auto& cluster = work.cluster;
+  if (cluster[0] == 0 && cluster[1] == 0 && cluster[2] == 0) return CUDA_SUCCESS;
+  const uint64_t blocks = uint64_t{cluster[0]} * cluster[1] * cluster[2];
+  for (size_t i = 0; i < 3; ++i) {
+    if (cluster[i] == 0 || cluster[i] > kMostClusterBlocks || work.grid[i] % cluster[i] != 0)
+      return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if (kernel.cluster[0] != 0 && kernel.cluster[i] != cluster[i])
+      return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  }
+  if (blocks > kMostClusterBlocks) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  return blocks > 1 && spec.compute_major < 9 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -39,6 +57,7 @@ CUresult check_launch(const DeviceSpec& spec, const KernelDescription& kernel,
     return CUDA_ERROR_INVALID_VALUE;
   const BlockNeeds needs{static_cast<uint32_t>(threads), kernel.regs, smem};
   if (blocks_per_sm(spec, needs) == 0) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  SIM_TRY(check_cluster(spec, kernel, work));
   return work.cooperative ? check_cooperative(spec, needs, work) : CUDA_SUCCESS;
 }
 

@@ -59,6 +59,8 @@ Result<ModuleDescription> parse_module_json(std::string_view text);
 struct FunctionSettings {
   std::atomic<uint32_t> max_dynamic_smem_bytes{48 * 1024};
   std::atomic<int> carveout{-1};
+  std::atomic<bool> non_portable_cluster{false};
+  std::atomic<int> cluster_policy{CU_CLUSTER_SCHEDULING_POLICY_DEFAULT};
 };
 
 struct Module;

@@ -159,6 +159,9 @@ class Warp {
   Step park();
   bool release_warp_sync();
   bool release_parked();
+  bool release_warp_barrier();
+  void split_by_members();
+  void unpark(int32_t index);
   void release_arrived();
   void release_arrived(int32_t parent);
   bool run_group(const std::vector<int32_t>& group, uint32_t together);

@@ -6,6 +6,7 @@
 
 #include "runtime/simdevice/exec/cluster.h"
 #include "runtime/simdevice/exec/warp.h"
+#include "runtime/simdevice/exec/warp_ops.h"
 
 namespace gacer::simdevice {
 
@@ -370,7 +371,33 @@ void Warp::write_barrier_result(const Node& node, const BasicBlock& bb) {
   *p = value ? *p | node.mask : *p & ~node.mask;
 }
 
+// Lanes that wait at a warp barrier for different ones become nodes of their own.
+void Warp::split_by_members() {
+  const FunctionCode& code = *current_->frame.code;
+  const Insn& insn = code.insns[code.blocks[current_->block].first];
+  if (insn.handler != warp_barrier_handler || !insn.e.used()) return;
+  const uint32_t* named = lanes<uint32_t>(insn.e);
+  for (;;) {
+    const uint32_t mask = current_->mask, members = named[__builtin_ctz(mask)];
+    uint32_t same = 0;
+    for (uint32_t m = mask; m != 0; m &= m - 1)
+      if (named[__builtin_ctz(m)] == members) same |= m & (0 - m);
+    if (same == mask) {
+      awaited_ = members;
+      return;
+    }
+    Node node = *current_;
+    node.mask = same;
+    node.state = NodeState::kParked;
+    node.wait_mask = members;
+    if (node.parent >= 0) ++nodes_[node.parent].children;
+    current_->mask &= ~same;
+    parked_.push_back(add_node(node));
+  }
+}
+
 Warp::Step Warp::park() {
+  split_by_members();
   current_->state = NodeState::kParked;
   current_->wait_mask = awaited_;
   awaited_ = 0;
@@ -415,7 +442,39 @@ bool Warp::release_parked() {
     if (run_group(group, together)) return true;
     if (block_->failed()) return false;
   }
+  return release_warp_barrier();
+}
+
+// bar.warp.sync joins lanes at different places of the code, if they name the same members.
+bool Warp::release_warp_barrier() {
+  const auto is_barrier = [&](const Node& node) {
+    const FunctionCode& code = *node.frame.code;
+    const BasicBlock& bb = code.blocks[node.block];
+    return bb.count == 1 && code.insns[bb.first].handler == warp_barrier_handler;
+  };
+  for (int32_t leader : parked_) {
+    const uint32_t members = nodes_[leader].wait_mask;
+    if (!is_barrier(nodes_[leader])) continue;
+    uint32_t together = 0;
+    std::vector<int32_t> group;
+    for (int32_t i : parked_) {
+      if (nodes_[i].wait_mask != members || !is_barrier(nodes_[i])) continue;
+      together |= nodes_[i].mask;
+      group.push_back(i);
+    }
+    if ((members & live_ & ~together) != 0) continue;
+    for (int32_t i : group) unpark(i);
+    return true;
+  }
   return false;
+}
+
+void Warp::unpark(int32_t index) {
+  parked_.erase(std::find(parked_.begin(), parked_.end(), index));
+  Node& node = nodes_[index];
+  node.state = NodeState::kReady;
+  node.block = node.frame.code->blocks[node.block].next;
+  ready_.push_back(index);
 }
 
 // Runs the instruction at which the nodes of `group` are parked. False: a fault, or some lanes are
@@ -428,12 +487,7 @@ bool Warp::run_group(const std::vector<int32_t>& group, uint32_t together) {
   set_current(before);
   awaited_ = 0;
   if (!ok) return false;
-  for (int32_t i : group) {
-    parked_.erase(std::find(parked_.begin(), parked_.end(), i));
-    nodes_[i].state = NodeState::kReady;
-    nodes_[i].block = bb.next;
-    ready_.push_back(i);
-  }
+  for (int32_t i : group) unpark(i);
   return true;
 }
 

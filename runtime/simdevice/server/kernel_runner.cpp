@@ -211,6 +211,7 @@ KernelRunner::Counted KernelRunner::run_blocks(const Launch& launch,
   grid.sm_count = device_.spec.sm_count;
   grid.grid_id = ++launches_;
   grid.heap = launch.heap;
+  grid.textures = launch.textures;
   if (launch.print_fd >= 0)
     grid.print = [fd = launch.print_fd](std::string_view text) { append_text(fd, text); };
   grid.sample.assign(sample.begin(), sample.end());

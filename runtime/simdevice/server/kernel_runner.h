@@ -23,6 +23,10 @@ struct Launch {
   uint32_t kernel = 0;
   LaunchShape shape;
   std::span<const uint8_t> params;
+  bool cooperative = false;
+  DeviceHeap* heap = nullptr;
+  const TextureTable* textures = nullptr;
+  int print_fd = -1;       // printf appends there; -1: stderr
   int client_socket = -1;  // its hang-up ends a long run early; -1: none
 };
 
@@ -55,6 +59,7 @@ class KernelRunner {
   Counted count(const Launch& launch, ClientMemory& memory, uint64_t model_ns, Fault& fault);
   Counted run_blocks(const Launch& launch, std::span<const uint64_t> sample, ClientMemory& memory,
                      uint64_t model_ns, Fault& fault);
+  uint64_t resident_blocks(const Launch& launch) const;
   Counted sampled(const Launch& launch, ClientMemory& memory, uint64_t model_ns);
   Counted sample(const Launch& launch, ClientMemory& memory, uint64_t model_ns);
   static SampleKeys sample_keys(const Launch& launch);
@@ -63,6 +68,7 @@ class KernelRunner {
   ExecMode mode_;
   uint64_t block_budget_;
   BlockPool pool_;
+  uint64_t launches_ = 0;
   std::unordered_map<uint64_t, Counted> samples_;    // by SampleKeys::exact
   std::unordered_map<uint64_t, Variants> variants_;  // by SampleKeys::shape
 };
