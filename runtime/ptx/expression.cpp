@@ -71,6 +71,26 @@ class ExpressionParser {
  public:
   ExpressionParser(TokenStream& stream, uint32_t& depth) : stream_(stream), depth_(depth) {}
 
+  // a ? b : c, both sides read whatever a is.
+  Immediate conditional() {
+    Nesting deep(depth_, stream_);
+    if (!deep.ok()) return {};
+    Immediate condition = binary(1);
+    if (!stream_.accept("?")) return condition;
+    Immediate yes = conditional();
+    stream_.expect(":");
+    Immediate no = conditional();
+    if (stream_.failed()) return {};
+    if (condition.kind != Immediate::Kind::kInteger) {
+      stream_.fail("a condition must be an integer");
+      return {};
+    }
+    const std::string spelling = condition.spelling + "?" + yes.spelling + ":" + no.spelling;
+    Immediate chosen = condition.bits != 0 ? std::move(yes) : std::move(no);
+    chosen.spelling = spelling;
+    return chosen;
+  }
+
   Immediate binary(int least) {
     Nesting deep(depth_, stream_);
     if (!deep.ok()) return {};
@@ -136,7 +156,7 @@ class ExpressionParser {
       operand.spelling.insert(0, cast);
       return operand;
     }
-    Immediate inner = binary(1);
+    Immediate inner = conditional();
     stream_.expect(")");
     inner.spelling = "(" + inner.spelling + ")";
     return inner;
@@ -196,7 +216,7 @@ bool parse_integer(std::string_view text, uint64_t& value) {
 }
 
 Immediate parse_expression(TokenStream& stream, uint32_t& depth) {
-  return ExpressionParser(stream, depth).binary(1);
+  return ExpressionParser(stream, depth).conditional();
 }
 
 bool starts_expression(const Token& token) {

@@ -66,6 +66,7 @@ Token Tokenizer::next() {
     while (continues_word(at(n))) ++n;
     return take(TokenKind::kIdentifier, n);
   }
+  if (c == '.' && is_digit(at(1)) && ends_fraction()) return number();  // .5, but .2d is a modifier
   if (c == '.' && (continues_word(at(1)))) {
     size_t n = 1;
     while (continues_word(at(n)) || (at(n) == ':' && at(n + 1) == ':' && ++n)) ++n;
@@ -75,6 +76,16 @@ Token Tokenizer::next() {
   }
   if (is_digit(c)) return number();
   return c == '"' ? string() : punct();
+}
+
+bool Tokenizer::ends_fraction() const {
+  size_t n = 1;
+  while (is_digit(at(n))) ++n;
+  const size_t sign = at(n + 1) == '+' || at(n + 1) == '-' ? 2 : 1;
+  if ((at(n) == 'e' || at(n) == 'E') && is_digit(at(n + sign)))
+    for (n += sign; is_digit(at(n));) ++n;
+  const bool in_word = pos_ > 0 && continues_word(text_[pos_ - 1]);
+  return !in_word && !continues_word(at(n));
 }
 
 Token Tokenizer::number() {
@@ -95,7 +106,7 @@ Token Tokenizer::number() {
     if (n == 2) return bad("0b without digits");
   } else {
     while (is_digit(at(n))) ++n;
-    if (at(n) == '.' && is_digit(at(n + 1))) {
+    if (at(n) == '.' && (is_digit(at(n + 1)) || (n > 0 && !continues_word(at(n + 1))))) {
       is_float = true;
       for (++n; is_digit(at(n));) ++n;
     }

@@ -38,6 +38,7 @@ class Tokenizer {
   Token take(TokenKind kind, size_t length);
   Token bad(std::string_view reason) const { return {TokenKind::kBad, reason, line_, false}; }
   Token number();
+  bool ends_fraction() const;  // of ".5": it is a number and not the beginning of a word
   Token string();
   Token punct();
   char at(size_t offset) const {

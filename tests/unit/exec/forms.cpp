@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/exec/forms.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace gacer::simdevice::test {
@@ -45,6 +46,12 @@ void expand(const std::string& text, std::vector<std::string>& out) {
     expand(text.substr(0, open) + word + text.substr(close + 1), out);
 }
 
+bool is_prefix(const std::string& modifier) {
+  for (const char* word : {"rn", "rz", "rm", "rp", "ftz", "sat", "relu", "approx"})
+    if (modifier == word) return true;
+  return false;
+}
+
 Form parse(const std::string& text, int least_sm) {
   const size_t space = text.find(' ');
   Form form;
@@ -53,6 +60,9 @@ Form parse(const std::string& text, int least_sm) {
   form.modifiers = split(text.substr(0, space), '.');
   form.opcode = form.modifiers.front();
   form.modifiers.erase(form.modifiers.begin());
+  // "f32.ftz": the references look for the type at the end.
+  if (form.opcode != "set" && form.opcode != "setp")
+    std::stable_partition(form.modifiers.begin(), form.modifiers.end(), is_prefix);
   form.operands = split(text.substr(space + 1), ',');
   return form;
 }

@@ -54,6 +54,50 @@ TEST(Parser, ReadsVariablesWithInitialValues) {
   EXPECT_EQ(d.natural_align(), 16u);
 }
 
+TEST(Parser, ReadsConstantExpressions) {
+  const Module module = parsed(
+      ".global .f64 a[3] = {.5, 2., -.25e1};\n"
+      ".global .s32 b[4] = {1 ? 2 : 3, (4 > 5) ? 6 : 7 + 1, !0, ~0 & 0xF0};");
+  ASSERT_EQ(module.items.size(), 2u);
+  const auto value = [&](size_t variable, size_t element) {
+    return std::get<Variable>(module.items[variable]).initial->elements[element].value;
+  };
+  EXPECT_EQ(value(0, 0).as_double(), 0.5);
+  EXPECT_EQ(value(0, 1).as_double(), 2.0);
+  EXPECT_EQ(value(0, 2).as_double(), -2.5);
+  EXPECT_EQ(value(1, 0).bits, 2u);
+  EXPECT_EQ(value(1, 1).bits, 8u);
+  EXPECT_EQ(value(1, 2).bits, 1u);
+  EXPECT_EQ(value(1, 3).bits, 0xF0u);
+  EXPECT_FALSE(parse(".version 8.0\n.target sm_80\n.global .u32 a = 1.5 ? 2 : 3;").ok());
+  EXPECT_FALSE(parse(".version 8.0\n.target sm_80\n.global .u32 a = 1 ? 2;").ok());
+}
+
+TEST(Parser, ReadsTheDirectivesThatCompilersWrite) {
+  const Module module = parsed(
+      "// a comment\n"
+      ".file 1 \"a b/c.cu\", 1234567, 5678\n"
+      ".weak .global .attribute(.managed) .align 4 .u32 m = 1;\n"
+      ".global .attribute(.unified(0xAB, 0xCD)) .f32 u;\n"
+      ".func stop (.param .b32 x) .noreturn .abi_preserve 4 .abi_preserve_control 2 { trap; }\n"
+      ".visible .entry plain\n.maxnreg 64\n.maxntid 256, 1, 1\n{ ret; }\n"
+      ".entry clusters ()\n.reqntid 128\n.reqnctapercluster 2, 1, 1\n.explicitcluster\n{\n"
+      ".loc 1 22 3\n"
+      ".loc 1 23 5, function_name $L__info_string0+8, inlined_at 1 10 7\n"
+      ".pragma \"used_bytes_mask 0xfff\";\n"
+      "p: .callprototype (.param .b32 _) _ (.param .b64 _, .param .align 8 .b8 _[16]);\n"
+      "t: .branchtargets a, b;\nc: .calltargets f, g;\na: b: ret;\n}\n"
+      ".section .debug_str { $L__info_string0: .b8 1,2,3,0\n .b32 .debug_abbrev\n .b64 plain+4 "
+      "}\n");
+  ASSERT_EQ(module.items.size(), 5u);
+  EXPECT_EQ(std::get<Variable>(module.items[0]).attributes, ".managed");
+  EXPECT_NE(std::get<Function>(module.items[2]).directive("noreturn"), nullptr);
+  EXPECT_EQ(std::get<Function>(module.items[3]).directive("maxnreg")->arguments[0], "64");
+  const auto& clusters = std::get<Function>(module.items[4]);
+  EXPECT_EQ(clusters.directive("reqnctapercluster")->arguments.size(), 3u);
+  EXPECT_NE(clusters.directive("explicitcluster"), nullptr);
+}
+
 TEST(Parser, ReadsAnEntryWithParametersAndDirectives) {
   const Module module = parsed(
       ".visible .entry k(.param .u64 .ptr .global .align 16 p, .param .align 8 .b8 s[24])\n"

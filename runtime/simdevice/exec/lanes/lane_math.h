@@ -349,6 +349,26 @@ inline uint32_t nth_set(uint32_t mask, uint32_t base, int32_t n) {
   return ~0u;
 }
 
+template <typename T>
+inline uint32_t difference(uint32_t a, uint32_t b) {
+  const int32_t d =
+      static_cast<int32_t>(static_cast<T>(a)) - static_cast<int32_t>(static_cast<T>(b));
+  return static_cast<uint32_t>(d < 0 ? -d : d);
+}
+template <typename T, int kCount>
+inline uint32_t differences(uint32_t a, uint32_t b) {
+  constexpr int kBits = 32 / kCount;
+  uint32_t out = 0;
+  for (int at = 0; at < 32; at += kBits)
+    out |= (difference<T>(a >> at, b >> at) & ((1u << kBits) - 1)) << at;
+  return out;
+}
+template <typename T, int kCount>
+inline uint32_t sum_of_differences(uint32_t a, uint32_t b, uint32_t sum) {
+  for (int at = 0; at < 32; at += 32 / kCount) sum += difference<T>(a >> at, b >> at);
+  return sum;
+}
+
 inline uint64_t mul_high(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
 }

@@ -40,6 +40,8 @@ Status FunctionLowering::run() {
   if (!declare_params()) return Error{0, error_};
   collect_labels(source_.body, scopes_.back());
   if (!statements(source_.body)) return Error{0, error_};
+  guard_ = {};
+  if (!source_.is_entry && !send_register_results(Instruction{})) return Error{0, error_};
   end_block(source_.is_entry ? Terminator::kExit : Terminator::kReturn);
   finish_blocks();
   out_.local_bytes = static_cast<uint32_t>(align_up(frame_memory_, 16));
@@ -78,10 +80,14 @@ uint32_t FunctionLowering::bits_of(Ref ref) const {
 bool FunctionLowering::declare_register(const ptx::Variable& v) {
   const uint8_t bits = register_bits(v.type);
   Scope& scope = scopes_.back();
-  if (v.vector != 1 || !v.dims.empty() || bits == 0) {
+  if (!v.dims.empty() || bits == 0 || (v.vector != 1 && (v.count || v.vector > 4))) {
     error_ = "line " + std::to_string(v.line.number) + ": " + v.name +
-             ": only scalar registers are supported";
+             ": registers of this shape are not supported";
     return false;
+  }
+  if (v.vector != 1) {
+    declare_vector(scope, v, bits);
+    return true;
   }
   if (v.count) {
     scope.families.push_back({v.name, *v.count, bits});
@@ -89,6 +95,31 @@ bool FunctionLowering::declare_register(const ptx::Variable& v) {
     declare_register_name(scope, v.name, bits);
   }
   return true;
+}
+
+// v.x and v.r are one register.
+void FunctionLowering::declare_vector(Scope& scope, const ptx::Variable& v, uint32_t bits) {
+  for (uint32_t i = 0; i < v.vector; ++i) {
+    const Symbol element = *declare_register_name(scope, v.name + "." + "xyzw"[i], bits);
+    scope.names[v.name + "." + "rgba"[i]] = element;
+  }
+  has_vectors_ = true;
+}
+
+// "ld.v4.f32 v, [a]" with a vector register for {v.x, v.y, v.z, v.w}.
+void FunctionLowering::expand_vectors(Instruction& in) {
+  for (Operand& operand : in.operands) {
+    if (operand.kind != Operand::Kind::kName || find(operand.name) != nullptr) continue;
+    std::vector<Operand> elements;
+    for (char c : {'x', 'y', 'z', 'w'}) {
+      Operand element = operand;
+      element.name += std::string(".") + c;
+      if (find(element.name) != nullptr) elements.push_back(element);
+    }
+    if (elements.empty()) continue;
+    operand.kind = Operand::Kind::kVector;
+    operand.elements = std::move(elements);
+  }
 }
 
 // A dot cannot be part of a name in the text, so the halves of a wide register are out of reach.
@@ -146,9 +177,9 @@ bool FunctionLowering::declare(const ptx::Variable& v) {
 bool FunctionLowering::declare_params() {
   for (const auto& list : {&source_.params, &source_.returns})
     for (const auto& p : *list)
-      if (p.space != ptx::Space::kParam) {
+      if (p.space != ptx::Space::kParam && (p.space != ptx::Space::kReg || source_.is_entry)) {
         error_ = "line " + std::to_string(p.line.number) + ": " + p.name +
-                 ": only .param parameters are supported";
+                 ": a parameter must be in .param, or of a function in .reg";
         return false;
       }
   uint32_t end = 0;
@@ -163,7 +194,7 @@ bool FunctionLowering::declare_params() {
     scopes_.back().names[source_.returns[i].name] = {kind, 0, out_.returns[i].offset,
                                                      out_.returns[i].bytes, 1};
   if (!source_.is_entry) frame_memory_ = end;
-  return true;
+  return receive_register_params();
 }
 
 // ---- lookup
@@ -257,7 +288,10 @@ bool FunctionLowering::statement(const ptx::Instruction& in) {
     guard_negated_ = in.guard->negated;
     if (!guard_.used()) return fail(in, "is guarded by something that is not a predicate");
   }
-  return dispatch(in);
+  if (!has_vectors_) return dispatch(in);
+  Instruction expanded = in;
+  expand_vectors(expanded);
+  return dispatch(expanded);
 }
 
 // ---- blocks

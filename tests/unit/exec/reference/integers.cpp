@@ -193,6 +193,23 @@ std::optional<Reference> dots(const Form& form) {
   });
 }
 
+std::optional<Reference> differences(const Form& form) {
+  if (form.opcode.substr(0, 8) != "vabsdiff") return std::nullopt;
+  const int bits = form.opcode == "vabsdiff4" ? 8 : 16;
+  const bool adds = form.has("add");
+  const IntType t{form.modifiers[2][0] == 's', bits};
+  return plain([=](const Sources& s) {
+    u64 side_by_side = 0, total = s[2];
+    for (int at = 0; at < 32; at += bits) {
+      const Wide d = t.value(s[0] >> at) - t.value(s[1] >> at);
+      const u64 size = cut(greater(d, -d));
+      side_by_side |= (size & ((u64{1} << bits) - 1)) << at;
+      total += size;
+    }
+    return adds ? total : side_by_side;
+  });
+}
+
 // The test puts a sum (difference) with carry out before, and adds (subtracts) the carry out after.
 std::optional<Reference> carries(const Form& form, IntType t) {
   const bool reads = form.opcode.size() == 4 && form.opcode.back() == 'c' && form.opcode != "popc",
@@ -217,6 +234,7 @@ std::optional<Reference> carries(const Form& form, IntType t) {
 std::optional<Reference> integer_reference(const Form& form) {
   if (auto found = pairs(form)) return found;
   if (auto found = dots(form)) return found;
+  if (auto found = differences(form)) return found;
   const auto type = int_type(form.last());
   if (!type) return std::nullopt;
   const IntType t = *type;
