@@ -5,6 +5,7 @@
 #include <atomic>
 #include <list>
 
+#include "runtime/simdevice/driver/context.h"
 #include "runtime/simdevice/driver/event.h"
 #include "runtime/simdevice/driver/graph_handles.h"
 
@@ -215,6 +216,32 @@ CUresult refuse_captured_event(const Event& event) {
   if (event.capture == nullptr) return CUDA_SUCCESS;
   event.capture->invalidated = true;
   return CUDA_ERROR_CAPTURED_EVENT;
+}
+
+CUresult refuse_context_capture(const Context& context) {
+  if (!captures_active()) return CUDA_SUCCESS;
+  const std::lock_guard lock(graph_lock());
+  CUresult status = CUDA_SUCCESS;
+  for (const auto& session : sessions()) {
+    const bool here =
+        std::any_of(session->streams.begin(), session->streams.end(), [&](const auto& weak) {
+          const auto stream = weak.lock();
+          const auto owner = stream == nullptr ? nullptr : stream->context.lock();
+          return owner != nullptr && (owner.get() == &context || &owner->root() == &context);
+        });
+    if (!here) continue;
+    session->invalidated = true;
+    status = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
+  return status;
+}
+
+void clear_captured(Event& event) {
+  if (!event.captured.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(graph_lock());
+  event.captured.store(false, std::memory_order_relaxed);  // graph_lock orders the rest
+  event.capture.reset();
+  event.captured_nodes.clear();
 }
 
 void forget_capture(Stream& stream) {

@@ -54,6 +54,11 @@ CUresult refuse_on_capturing(const Stream& stream);
 // For queries of an event that was last recorded in a capture.
 CUresult refuse_captured_event(const Event& event);
 
+// For calls about a whole context of which a stream is capturing; invalidates such captures.
+CUresult refuse_context_capture(const Context& context);
+// The event is recorded outside of captures.
+void clear_captured(Event& event);
+
 // A stream or a context goes away.
 void forget_capture(Stream& stream);
 void invalidate_captures_of(uint32_t context_id);

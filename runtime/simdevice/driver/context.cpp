@@ -5,6 +5,7 @@
 
 #include "runtime/simdevice/driver/array.h"
 #include "runtime/simdevice/driver/capture.h"
+#include "runtime/simdevice/driver/device_words.h"
 #include "runtime/simdevice/driver/driver.h"
 #include "runtime/simdevice/driver/host_memory.h"
 #include "runtime/simdevice/driver/ipc.h"
@@ -47,33 +48,62 @@ ContextStack& stack() {
 
 }  // namespace
 
-Context::Context(uint32_t id, CUdevice device, Kind kind, unsigned flags, unsigned api_version)
+Context::Context(uint32_t id, CUdevice device, Kind kind, unsigned flags, unsigned api_version,
+                 const simdevice::SmMask& sms)
     : id_(id),
       device_(device),
       kind_(kind),
+      sms_(sms),
       flags_(flags),
       api_version_(api_version),
       unique_id_(Driver::get().next_unique_id()),
       limits_(default_limits()) {}
 
+Context::Context(std::shared_ptr<Context> base, const simdevice::SmMask& sms)
+    : id_(base->id()),
+      device_(base->device()),
+      kind_(Kind::kGreen),
+      base_(std::move(base)),
+      sms_(sms),
+      flags_(base_->flags()),
+      api_version_(base_->api_version()),
+      unique_id_(Driver::get().next_unique_id()),
+      limits_(default_limits()) {}
+
 CUresult Context::open() {
+  if (!green()) SIM_TRY(open_on_server());
+  legacy_ = std::make_shared<Stream>();
+  legacy_->context = weak_from_this();
+  legacy_->context_id = id_;
+  legacy_->legacy = true;
+  legacy_->unique_id = Driver::get().next_unique_id();
+  return open_legacy_stream(*legacy_);
+}
+
+CUresult Context::open_on_server() {
   Driver& driver = Driver::get();
   auto message = make_message<simdevice::ContextMsg>(simdevice::SimType::kContextCreate);
   message.context = id_;
   message.flags = flags_;
   message.device = driver.index_of(device_);
-  SIM_TRY(driver.link().request(message).error);
-  legacy_ = std::make_shared<Stream>();
-  legacy_->context = weak_from_this();
-  legacy_->context_id = id_;
-  legacy_->legacy = true;
-  legacy_->unique_id = driver.next_unique_id();
-  return open_legacy_stream(*legacy_);
+  return driver.link().request(message).error;
+}
+
+// Its streams stay as handles that answer CUDA_ERROR_CONTEXT_IS_DESTROYED.
+CUresult Context::close_green() {
+  const CUresult finished = synchronize();
+  Driver::get().streams.for_each([this](Stream& stream) {
+    if (stream.context.lock().get() == this) end_stream(stream);
+  });
+  end_stream(*legacy_);
+  if (gather != nullptr) end_stream(*gather);
+  return finished;
 }
 
 CUresult Context::close() {
   Driver& driver = Driver::get();
   if (closed_.exchange(true, std::memory_order_acq_rel)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  if (green()) return close_green();
   const CUresult finished = synchronize();
   invalidate_captures_of(id_);
   const auto of_context = [this](const auto& object) { return object.context_id == id_; };
@@ -88,6 +118,7 @@ CUresult Context::close() {
   modules().remove_context(id_);
   forget_arrays_of(id_);
   forget_ipc_of(id_);
+  forget_device_words(unique_id_);
   for (const Allocation& allocation : driver.memory.remove_context(id_))
     if (!allocation.on_device()) release_host(allocation);
   auto message = make_message<simdevice::ContextMsg>(simdevice::SimType::kContextDestroy);
@@ -107,24 +138,36 @@ void Context::retire_streams() {
 }
 
 void Context::track(std::shared_ptr<StreamCounter> counter) {
+  if (base_ != nullptr) base_->track(counter);  // whose synchronisation covers it
   const std::lock_guard lock(mutex_);
   counters_.push_back(std::move(counter));
 }
 
+std::vector<std::shared_ptr<StreamCounter>> Context::busy_streams() {
+  const auto done = [](const auto& counter) {
+    return Driver::get().link().stream_done(counter->id,
+                                            counter->last_seq.load(std::memory_order_acquire));
+  };
+  const std::lock_guard lock(mutex_);
+  std::erase_if(counters_, [&](const auto& counter) {
+    return counter->ended.load(std::memory_order_relaxed) && done(counter);
+  });
+  std::vector<std::shared_ptr<StreamCounter>> busy;
+  for (const auto& counter : counters_)
+    if (!done(counter)) busy.push_back(counter);
+  return busy;
+}
+
+std::vector<std::shared_ptr<StreamCounter>> Context::live_streams() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<StreamCounter>> live;
+  for (const auto& counter : counters_)
+    if (!counter->ended.load(std::memory_order_relaxed)) live.push_back(counter);
+  return live;
+}
+
 CUresult Context::synchronize() {
-  std::vector<std::shared_ptr<StreamCounter>> counters;
-  {
-    const std::lock_guard lock(mutex_);
-    // Only the list holds counters of streams that are gone; those that are done need no more
-    // attention.
-    std::erase_if(counters_, [](const auto& counter) {
-      return counter.use_count() == 1 &&
-             Driver::get().link().stream_done(counter->id,
-                                              counter->last_seq.load(std::memory_order_acquire));
-    });
-    counters = counters_;
-  }
-  for (const auto& counter : counters)
+  for (const auto& counter : busy_streams())
     SIM_TRY(Driver::get().link().wait_stream(counter->id,
                                              counter->last_seq.load(std::memory_order_acquire)));
   return CUDA_SUCCESS;
@@ -194,10 +237,22 @@ std::shared_ptr<Context> pop_context() {
   return top;
 }
 
+CUresult context_or_current(CUcontext handle, std::shared_ptr<Context>& out) {
+  return handle == nullptr ? current_context(out) : find_context(handle, out);
+}
+
 CUresult find_context(CUcontext handle, std::shared_ptr<Context>& out) {
   SIM_TRY(Driver::get().initialized());
   out = Driver::get().contexts.find(handle);
   return out == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+
+CUresult context_with_id(uint32_t id, std::shared_ptr<Context>& out) {
+  out.reset();
+  Driver::get().contexts.for_each([&](Context& context) {
+    if (!context.green() && context.id() == id) out = context.shared_from_this();
+  });
+  return out == nullptr ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
 }
 
 CUresult synchronize_all_contexts() {

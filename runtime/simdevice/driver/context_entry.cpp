@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuCtx*
+#include <atomic>
 #include <memory>
 
 #include "runtime/simdevice/driver/capture.h"
@@ -15,25 +16,45 @@ namespace {
 constexpr unsigned kKnownFlags = CU_CTX_FLAGS_MASK;
 constexpr int kGreatestPriority = -5;
 
-CUresult create_context(CUcontext* out, unsigned flags, CUdevice device, unsigned api_version) {
+CUresult create_context(CUcontext* out, unsigned flags, CUdevice device, unsigned api_version,
+                        const gacer::simdevice::SmMask& sms = {}) {
   SIM_TRY(check_device(device));
   if (out == nullptr || (flags & ~kKnownFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
   SIM_TRY(Driver::get().ready());
   auto context = std::make_shared<Context>(Driver::get().next_context_id(), device,
-                                           Context::Kind::kCreated, flags, api_version);
+                                           Context::Kind::kCreated, flags, api_version, sms);
   SIM_TRY(context->open());
   *out = Driver::get().contexts.add(context);
   push_context(std::move(context));
   return CUDA_SUCCESS;
 }
 
-CUcontext handle_of(const std::shared_ptr<Context>& context) {
-  return HandleTable<CUcontext, Context>::to_handle(context.get());
+// Which SMs a context of limited affinity gets is not documented; here each begins where the one
+// before ended, so that few contexts do not meet.
+gacer::simdevice::SmMask some_sms(uint32_t count) {
+  static std::atomic<uint32_t> next{0};
+  const uint32_t all = Driver::get().spec().sm_count;
+  const uint32_t first = next.fetch_add(count, std::memory_order_relaxed);
+  gacer::simdevice::SmMask sms;
+  for (uint32_t i = 0; i < count && count < all; ++i) sms.add((first + i) % all);
+  return sms;
 }
 
-// NULL means the current context, as in cuCtxGetApiVersion and cuCtxGetId.
-CUresult context_or_current(CUcontext handle, std::shared_ptr<Context>& out) {
-  return handle == nullptr ? current_context(out) : find_context(handle, out);
+CUresult read_affinity(const CUexecAffinityParam* params, int count,
+                       gacer::simdevice::SmMask& sms) {
+  if (count == 0) return CUDA_SUCCESS;
+  SIM_TRY(Driver::get().initialized());
+  if (count < 0 || params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (count != 1 || params->type != CU_EXEC_AFFINITY_TYPE_SM_COUNT || !Driver::get().mps())
+    return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+  const unsigned wanted = params->param.smCount.val;
+  if (wanted == 0 || wanted > Driver::get().spec().sm_count) return CUDA_ERROR_INVALID_VALUE;
+  sms = some_sms(wanted);
+  return CUDA_SUCCESS;
+}
+
+CUcontext handle_of(const std::shared_ptr<Context>& context) {
+  return HandleTable<CUcontext, Context>::to_handle(context.get());
 }
 
 CUresult synchronize(const std::shared_ptr<Context>& context) {
@@ -47,30 +68,66 @@ CUresult synchronize(const std::shared_ptr<Context>& context) {
 CUresult cuCtxCreate_v2(CUcontext* out, unsigned flags, CUdevice device) {
   return create_context(out, flags, device, 3020);
 }
-CUresult cuCtxCreate_v3(CUcontext* out, CUexecAffinityParam*, int affinity_count, unsigned flags,
-                        CUdevice device) {
-  // The affinity is an upper bound on SMs under MPS; the simulated device takes it from the
-  // environment only.
-  if (affinity_count > 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
-  return create_context(out, flags, device, 3021);
+CUresult cuCtxCreate(CUcontext* out, unsigned flags, CUdevice device) {
+  return create_context(out, flags, device, 3010);
+}
+CUresult cuCtxCreate_v3(CUcontext* out, CUexecAffinityParam* affinity, int affinity_count,
+                        unsigned flags, CUdevice device) {
+  gacer::simdevice::SmMask sms;
+  SIM_TRY(read_affinity(affinity, affinity_count, sms));
+  return create_context(out, flags, device, 3021, sms);
 }
 CUresult cuCtxCreate_v4(CUcontext* out, CUctxCreateParams* params, unsigned flags,
                         CUdevice device) {
-  if (params != nullptr && params->numExecAffinityParams > 0)
+  gacer::simdevice::SmMask sms;
+  if (params != nullptr) {
+    if (params->cigParams != nullptr)
+      return params->numExecAffinityParams > 0 ? CUDA_ERROR_INVALID_VALUE
+                                               : CUDA_ERROR_NOT_SUPPORTED;
+    SIM_TRY(read_affinity(params->execAffinityParams, params->numExecAffinityParams, sms));
+  }
+  return create_context(out, flags, device, 3021, sms);
+}
+
+CUresult cuCtxGetExecAffinity(CUexecAffinityParam* out, CUexecAffinityType type) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(current_context(context));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (type != CU_EXEC_AFFINITY_TYPE_SM_COUNT || !Driver::get().mps())
     return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
-  if (params != nullptr && params->cigParams != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  return create_context(out, flags, device, 3021);
+  out->type = type;
+  out->param.smCount.val =
+      context->sms().unrestricted() ? Driver::get().spec().sm_count : context->sms().count();
+  return CUDA_SUCCESS;
 }
 
 CUresult cuCtxDestroy_v2(CUcontext handle) {
   std::shared_ptr<Context> context;
   SIM_TRY(find_context(handle, context));
-  if (context->primary()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (context->primary() || context->green()) return CUDA_ERROR_INVALID_CONTEXT;
   Driver::get().contexts.remove(handle);
   if (peek_context() == context) pop_context();
   return context->close();
 }
 CUresult cuCtxDestroy(CUcontext handle) {
+  return cuCtxDestroy_v2(handle);
+}
+
+// The usage count of API 3.x.
+CUresult cuCtxAttach(CUcontext* out, unsigned flags) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(current_context(context));
+  if (out == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (context->primary() || context->green()) return CUDA_ERROR_INVALID_CONTEXT;
+  context->uses.fetch_add(1, std::memory_order_relaxed);
+  *out = handle_of(context);
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxDetach(CUcontext handle) {
+  std::shared_ptr<Context> context;
+  SIM_TRY(find_context(handle, context));
+  if (context != peek_context() || context->primary()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (context->uses.fetch_sub(1, std::memory_order_relaxed) > 1) return CUDA_SUCCESS;
   return cuCtxDestroy_v2(handle);
 }
 
@@ -186,6 +243,12 @@ CUresult cuCtxGetLimit(size_t* out, CUlimit limit) {
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   std::shared_ptr<Context> context;
   SIM_TRY(current_context(context));
+  if (limit == CU_LIMIT_MALLOC_HEAP_SIZE) {
+    auto message = make_message<gacer::simdevice::ContextMsg>(gacer::simdevice::SimType::kHeapLimit);
+    message.context = context->id();
+    message.value = value;
+    SIM_TRY(Driver::get().link().request(message).error);
+  }
   return context->set_limit(limit, value);
 }
 

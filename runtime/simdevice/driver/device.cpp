@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "runtime/simdevice/driver/driver.h"
+#include "runtime/simdevice/driver/driver_age.h"
 
 namespace gacer::simdriver {
 
@@ -34,7 +35,7 @@ using namespace gacer::simdriver;
 
 CUresult cuDriverGetVersion(int* out) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = kDriverVersion;
+  *out = answered_driver_version();
   return CUDA_SUCCESS;
 }
 

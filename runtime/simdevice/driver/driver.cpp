@@ -11,6 +11,7 @@
 
 #include "runtime/simdevice/device_models.h"
 #include "runtime/simdevice/driver/device.h"
+#include "runtime/simdevice/driver/host_function.h"
 #include "runtime/simdevice/driver/sim_log.h"
 #include "runtime/simdevice/driver/visible_devices.h"
 
@@ -98,6 +99,7 @@ void Driver::after_fork() {
 }
 
 CUresult Driver::initialized() const {
+  if (inside_host_function()) return CUDA_ERROR_NOT_PERMITTED;
   const State state = state_.load(std::memory_order_acquire);  // pairs with init()
   return state == State::kReady ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }

@@ -46,9 +46,24 @@ CUresult function_attribute(const KernelDescription& info, const FunctionSetting
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       out = settings.carveout.load(std::memory_order_relaxed);
       break;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+      out = info.cluster[0] != 0 ? 1 : 0;
+      break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+      out = static_cast<int>(
+          info.cluster[static_cast<size_t>(attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH)]);
+      break;
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+      out = settings.non_portable_cluster.load(std::memory_order_relaxed) ? 1 : 0;
+      break;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      out = settings.cluster_policy.load(std::memory_order_relaxed);
+      break;
     default:
       if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
-      out = 0;  // constant bytes, cache mode, clusters: none of these exist here
+      out = 0;  // constant bytes, cache mode: neither exists here
   }
   return CUDA_SUCCESS;
 }
@@ -58,6 +73,17 @@ CUresult set_function_attribute(const KernelDescription& info, FunctionSettings&
   if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
     if (value < -1 || value > 100) return CUDA_ERROR_INVALID_VALUE;
     settings.carveout.store(value, std::memory_order_relaxed);
+    return CUDA_SUCCESS;
+  }
+  if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
+    settings.non_portable_cluster.store(value != 0, std::memory_order_relaxed);
+    return CUDA_SUCCESS;
+  }
+  if (attribute == CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE) {
+    if (value < CU_CLUSTER_SCHEDULING_POLICY_DEFAULT ||
+        value > CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING)
+      return CUDA_ERROR_INVALID_VALUE;
+    settings.cluster_policy.store(value, std::memory_order_relaxed);
     return CUDA_SUCCESS;
   }
   if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0)

@@ -14,6 +14,15 @@ bool contains(const std::vector<GraphNode*>& list, const GraphNode* node) {
 Work clone_work(const Work& work) {
   if (const auto* child = std::get_if<ChildGraphWork>(&work))
     return ChildGraphWork{child->graph->clone()};
+  if (const auto* condition = std::get_if<ConditionalWork>(&work)) {
+    ConditionalWork copy{condition->conditional, condition->type, {},
+                         std::make_shared<std::vector<CUgraph>>()};
+    for (const auto& body : condition->bodies) {
+      copy.bodies.push_back(body->clone());
+      copy.handles->push_back(reinterpret_cast<CUgraph>(copy.bodies.back().get()));
+    }
+    return copy;
+  }
   return work;
 }
 
@@ -39,6 +48,9 @@ CUgraphNodeType GraphNode::type() const {
     CUgraphNodeType operator()(const ChildGraphWork&) const { return CU_GRAPH_NODE_TYPE_GRAPH; }
     CUgraphNodeType operator()(const MemAllocWork&) const { return CU_GRAPH_NODE_TYPE_MEM_ALLOC; }
     CUgraphNodeType operator()(const MemFreeWork&) const { return CU_GRAPH_NODE_TYPE_MEM_FREE; }
+    CUgraphNodeType operator()(const ConditionalWork&) const {
+      return CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    }
   };
   return std::visit(Namer{}, work);
 }
@@ -60,24 +72,32 @@ bool Graph::owns(const GraphNode* node) const {
   return node != nullptr && node->graph == this;
 }
 
-bool Graph::connect(GraphNode& from, GraphNode& to) {
+bool Graph::connect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data) {
   if (contains(to.dependencies, &from)) return false;
   to.dependencies.push_back(&from);
+  to.edge_data.push_back(data);
   from.dependents.push_back(&to);
   return true;
 }
 
 bool Graph::disconnect(GraphNode& from, GraphNode& to) {
-  if (!contains(to.dependencies, &from)) return false;
-  std::erase(to.dependencies, &from);
+  const auto found = std::find(to.dependencies.begin(), to.dependencies.end(), &from);
+  if (found == to.dependencies.end()) return false;
+  to.edge_data.erase(to.edge_data.begin() + (found - to.dependencies.begin()));
+  to.dependencies.erase(found);
   std::erase(from.dependents, &to);
   return true;
 }
 
 void Graph::remove(GraphNode& node) {
-  for (GraphNode* dependency : node.dependencies) std::erase(dependency->dependents, &node);
-  for (GraphNode* dependent : node.dependents) std::erase(dependent->dependencies, &node);
+  while (!node.dependencies.empty()) disconnect(*node.dependencies.back(), node);
+  while (!node.dependents.empty()) disconnect(node, *node.dependents.back());
   std::erase_if(nodes, [&](const auto& owned) { return owned.get() == &node; });
+}
+
+CUgraphEdgeData Graph::edge_data(const GraphNode& from, const GraphNode& to) {
+  const auto found = std::find(to.dependencies.begin(), to.dependencies.end(), &from);
+  return to.edge_data[static_cast<size_t>(found - to.dependencies.begin())];
 }
 
 std::vector<std::pair<GraphNode*, GraphNode*>> Graph::edges() const {
@@ -121,7 +141,10 @@ std::shared_ptr<Graph> Graph::clone() const {
     added->enabled = node->enabled;
     copy->clone_of[node.get()] = added;
   }
-  for (const auto& [from, to] : edges()) connect(*copy->clone_of[from], *copy->clone_of[to]);
+  for (const auto& [from, to] : edges())
+    connect(*copy->clone_of[from], *copy->clone_of[to], edge_data(*from, *to));
+  copy->conditionals = conditionals;
+  copy->user_objects = user_objects;
   return copy;
 }
 

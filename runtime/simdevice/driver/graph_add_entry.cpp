@@ -2,6 +2,7 @@
 // cuGraphAdd*Node, cuGraph*Node{Get,Set}Params
 #include <memory>
 
+#include "runtime/simdevice/driver/conditional.h"
 #include "runtime/simdevice/driver/copy.h"
 #include "runtime/simdevice/driver/driver.h"
 #include "runtime/simdevice/driver/graph_handles.h"
@@ -29,6 +30,16 @@ CUresult set_params(CUgraphNode handle, const Params* params) {
   SIM_TRY(to_work(params, work));
   const std::lock_guard lock(graph_lock());
   return replace_work(node->work, std::move(work));
+}
+
+template <typename W>
+CUresult set_event(CUgraphNode handle, CUevent event_handle) {
+  std::shared_ptr<GraphNode> node;
+  std::shared_ptr<Event> event;
+  SIM_TRY(find_node(handle, node));
+  SIM_TRY(find_event(event_handle, event));
+  const std::lock_guard lock(graph_lock());
+  return replace_work(node->work, W{std::move(event)});
 }
 
 template <typename W, typename Params, typename Reader>
@@ -121,6 +132,12 @@ CUresult cuGraphAddNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* deps
     params->alloc.dptr = alloc.dptr;
     return CUDA_SUCCESS;
   }
+  if (params != nullptr && params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+    Work work;
+    SIM_TRY(Driver::get().ready());
+    SIM_TRY(make_conditional(params->conditional, work));
+    return add_graph_node(out, graph, deps, count, std::move(work));
+  }
   if (params != nullptr && params->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
     return cuGraphAddMemFreeNode(out, graph, deps, count, params->free.dptr);
   return add_from(out, graph, deps, count, params);
@@ -128,8 +145,14 @@ CUresult cuGraphAddNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* deps
 CUresult cuGraphAddNode_v2(CUgraphNode* out, CUgraph graph, const CUgraphNode* deps,
                            const CUgraphEdgeData* edge_data, size_t count,
                            CUgraphNodeParams* params) {
-  if (edge_data != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  return cuGraphAddNode(out, graph, deps, count, params);
+  if (edge_data == nullptr) return cuGraphAddNode(out, graph, deps, count, params);
+  SIM_TRY(check_edge_data(edge_data, count));
+  const std::lock_guard lock(graph_lock());
+  SIM_TRY(cuGraphAddNode(out, graph, deps, count, params));
+  std::shared_ptr<GraphNode> node;
+  SIM_TRY(find_node(*out, node));
+  node->edge_data.assign(edge_data, edge_data + count);
+  return CUDA_SUCCESS;
 }
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
@@ -151,6 +174,23 @@ CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS*
   return set_params(node, params);
 }
 
+CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node,
+                                        const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  return set_params(node, params);
+}
+CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
+  return set_event<EventRecordWork>(node, event);
+}
+CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
+  return set_event<EventWaitWork>(node, event);
+}
+
+CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode handle, CUDA_BATCH_MEM_OP_NODE_PARAMS* out) {
+  std::shared_ptr<GraphNode> node;
+  SIM_TRY(find_node(handle, node));
+  const std::lock_guard lock(graph_lock());
+  return out == nullptr ? CUDA_ERROR_INVALID_VALUE : read_params(*node, *out);
+}
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1* out) {
   return get_kernel_params(node, out);
 }

@@ -13,8 +13,9 @@ namespace {
 
 enum class Change { kConnect, kDisconnect };
 
+// `edge_data`: may be null, then all edges are plain.
 CUresult change_edges(CUgraph graph_handle, const CUgraphNode* from, const CUgraphNode* to,
-                      size_t count, Change change) {
+                      const CUgraphEdgeData* edge_data, size_t count, Change change) {
   const std::lock_guard lock(graph_lock());
   std::shared_ptr<Graph> graph;
   SIM_TRY(find_graph(graph_handle, graph));
@@ -22,14 +23,31 @@ CUresult change_edges(CUgraph graph_handle, const CUgraphNode* from, const CUgra
   std::vector<GraphNode*> targets;
   if (change == Change::kDisconnect && count > 0 && has_memory_nodes(*graph))
     return CUDA_ERROR_INVALID_VALUE;
+  SIM_TRY(check_edge_data(edge_data, count));
   SIM_TRY(find_nodes(from, count, sources));
   SIM_TRY(find_nodes(to, count, targets));
   for (size_t i = 0; i < count; ++i) {
     if (!graph->owns(sources[i]) || !graph->owns(targets[i])) return CUDA_ERROR_INVALID_VALUE;
-    const bool done = change == Change::kConnect ? Graph::connect(*sources[i], *targets[i])
-                                                 : Graph::disconnect(*sources[i], *targets[i]);
+    const CUgraphEdgeData data = edge_data == nullptr ? CUgraphEdgeData{} : edge_data[i];
+    const bool done = change == Change::kConnect
+                          ? Graph::connect(*sources[i], *targets[i], data)
+                          : Graph::disconnect(*sources[i], *targets[i]);
     if (!done) return CUDA_ERROR_INVALID_VALUE;
   }
+  return CUDA_SUCCESS;
+}
+
+bool is_plain(const CUgraphEdgeData& data) {
+  return data.type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT && data.from_port == 0 && data.to_port == 0;
+}
+
+// A caller that gives no room for the data of edges must not miss any.
+CUresult answer_edge_data(const std::vector<CUgraphEdgeData>& data, bool listed, size_t room,
+                          CUgraphEdgeData* out) {
+  const bool lossy = out == nullptr && listed && !std::all_of(data.begin(), data.end(), is_plain);
+  if (lossy) return CUDA_ERROR_LOSSY_QUERY;
+  if (out == nullptr || !listed) return CUDA_SUCCESS;
+  for (size_t i = 0; i < room; ++i) out[i] = i < data.size() ? data[i] : CUgraphEdgeData{};
   return CUDA_SUCCESS;
 }
 
@@ -41,15 +59,16 @@ CUresult get_edges(CUgraph handle, CUgraphNode* from, CUgraphNode* to, CUgraphEd
   if (count == nullptr || (from == nullptr) != (to == nullptr)) return CUDA_ERROR_INVALID_VALUE;
   std::vector<GraphNode*> sources;
   std::vector<GraphNode*> targets;
+  std::vector<CUgraphEdgeData> data;
   for (const auto& [source, target] : graph->edges()) {
     sources.push_back(source);
     targets.push_back(target);
+    data.push_back(Graph::edge_data(*source, *target));
   }
   size_t room = *count;
+  SIM_TRY(answer_edge_data(data, from != nullptr, room, edge_data));
   SIM_TRY(answer_list(sources, from, &room));
-  SIM_TRY(answer_list(targets, to, count));
-  if (edge_data != nullptr) std::fill_n(edge_data, *count, CUgraphEdgeData{});
-  return CUDA_SUCCESS;
+  return answer_list(targets, to, count);
 }
 
 enum class Side { kDependencies, kDependents };
@@ -59,10 +78,14 @@ CUresult get_neighbours(CUgraphNode handle, Side side, CUgraphNode* out, CUgraph
   const std::lock_guard lock(graph_lock());
   std::shared_ptr<GraphNode> node;
   SIM_TRY(find_node(handle, node));
-  SIM_TRY(
-      answer_list(side == Side::kDependencies ? node->dependencies : node->dependents, out, count));
-  if (edge_data != nullptr && out != nullptr) std::fill_n(edge_data, *count, CUgraphEdgeData{});
-  return CUDA_SUCCESS;
+  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const auto& found = side == Side::kDependencies ? node->dependencies : node->dependents;
+  std::vector<CUgraphEdgeData> data;
+  for (const GraphNode* other : found)
+    data.push_back(side == Side::kDependencies ? Graph::edge_data(*other, *node)
+                                               : Graph::edge_data(*node, *other));
+  SIM_TRY(answer_edge_data(data, out != nullptr, *count, edge_data));
+  return answer_list(found, out, count);
 }
 
 }  // namespace
@@ -162,19 +185,17 @@ CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* out,
 
 CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
                                 size_t count) {
-  return change_edges(graph, from, to, count, Change::kConnect);
+  return change_edges(graph, from, to, nullptr, count, Change::kConnect);
 }
 CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
                                    const CUgraphEdgeData* edge_data, size_t count) {
-  return edge_data != nullptr ? CUDA_ERROR_NOT_SUPPORTED
-                              : change_edges(graph, from, to, count, Change::kConnect);
+  return change_edges(graph, from, to, edge_data, count, Change::kConnect);
 }
 CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
                                    size_t count) {
-  return change_edges(graph, from, to, count, Change::kDisconnect);
+  return change_edges(graph, from, to, nullptr, count, Change::kDisconnect);
 }
 CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
                                       const CUgraphEdgeData* edge_data, size_t count) {
-  return edge_data != nullptr ? CUDA_ERROR_NOT_SUPPORTED
-                              : change_edges(graph, from, to, count, Change::kDisconnect);
+  return change_edges(graph, from, to, edge_data, count, Change::kDisconnect);
 }

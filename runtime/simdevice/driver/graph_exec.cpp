@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/simdevice/driver/graph_exec.h"
 
+#include "runtime/simdevice/driver/conditional.h"
 #include "runtime/simdevice/driver/driver.h"
 #include "runtime/simdevice/driver/graph_memory.h"
 #include "runtime/simdevice/driver/submit.h"
@@ -16,72 +17,37 @@ std::vector<size_t> positions_of(const std::vector<GraphNode*>& nodes,
   return result;
 }
 
+CUresult add_conditional(const ConditionalWork& work, GraphExec::Node& added,
+                         const GraphNode*& bad) {
+  auto conditional = std::make_shared<ConditionalExec>();
+  conditional->conditional = work.conditional;
+  conditional->type = work.type;
+  std::shared_ptr<Context> context;
+  SIM_TRY(context_with_id(work.conditional->context_id, context));
+  SIM_TRY(take_device_word(*context, conditional->done));
+  for (const auto& body : work.bodies) {
+    if (!may_be_body(*body)) return CUDA_ERROR_NOT_SUPPORTED;
+    conditional->bodies.emplace_back();
+    SIM_TRY(instantiate(*body, conditional->bodies.back(), bad));
+  }
+  added.conditional = std::move(conditional);
+  return CUDA_SUCCESS;
+}
+
 CUresult add_node(const GraphNode& node, GraphExec& exec, const GraphNode*& bad) {
   GraphExec::Node added{
-      node.type(), EmptyWork{}, positions_of(node.dependencies, exec.position), node.enabled, {}};
+      node.type(), EmptyWork{}, positions_of(node.dependencies, exec.position), node.enabled, {}, {}};
   if (const auto* child = std::get_if<ChildGraphWork>(&node.work)) {
     SIM_TRY(instantiate(*child->graph, added.child, bad));
+  } else if (const auto* condition = std::get_if<ConditionalWork>(&node.work)) {
+    bad = &node;
+    SIM_TRY(add_conditional(*condition, added, bad));
+    bad = nullptr;
   } else {
     added.work = node.work;
   }
   exec.position[&node] = exec.nodes.size();
   exec.nodes.push_back(std::move(added));
-  return CUDA_SUCCESS;
-}
-
-// Launches of one exec never overlap: the new one waits for the other stream.
-CUresult order_after_last(GraphExec& exec, const std::shared_ptr<Stream>& stream) {
-  const std::shared_ptr<Stream> last = exec.last_stream.lock();
-  exec.last_stream = stream;
-  if (last == nullptr || last == stream) return CUDA_SUCCESS;
-  Driver& driver = Driver::get();
-  if (driver.link().stream_done(last->counter->id, last->last_seq())) return CUDA_SUCCESS;
-  auto event = std::make_shared<Event>();
-  if (!driver.event_ids.take(driver.link(), event->id, event->generation))
-    return synchronize_stream(*last);
-  CUresult status = issue(*last, EventRecordWork{event}, true);
-  if (status == CUDA_SUCCESS) status = issue(*stream, EventWaitWork{event}, true);
-  driver.event_ids.retire(event->id, event->generation);
-  return status;
-}
-
-// Allocates and frees for all nodes before anything is sent, so that a launch that lacks memory
-// does nothing. In the order of execution: what one node frees another may allocate again.
-CUresult prepare_memory(const GraphExec& exec) {
-  const bool auto_free = (exec.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
-  std::vector<std::shared_ptr<GraphMemory>> done;
-  CUresult status = CUDA_SUCCESS;
-  for (const GraphExec::Node& node : exec.nodes) {
-    if (const auto* alloc = std::get_if<MemAllocWork>(&node.work)) {
-      if (auto_free) graph_memories().free(*alloc->memory);
-      status = graph_memories().allocate(alloc->memory);
-      if (status != CUDA_SUCCESS) break;
-      done.push_back(alloc->memory);
-    } else if (const auto* free = std::get_if<MemFreeWork>(&node.work)) {
-      if (!graph_memories().free(*free->memory)) status = CUDA_ERROR_INVALID_VALUE;
-      if (status != CUDA_SUCCESS) break;
-    }
-  }
-  if (status != CUDA_SUCCESS)
-    for (const auto& memory : done) graph_memories().free(*memory);
-  return status;
-}
-
-void note_memory_use(const GraphExec& exec, const Stream& stream) {
-  for (const GraphExec::Node& node : exec.nodes) {
-    if (const auto* alloc = std::get_if<MemAllocWork>(&node.work))
-      graph_memories().used_by(*alloc->memory, stream);
-    if (const auto* free = std::get_if<MemFreeWork>(&node.work))
-      graph_memories().used_by(*free->memory, stream);
-  }
-}
-
-CUresult issue_nodes(const GraphExec& exec, const Stream& stream) {
-  for (const GraphExec::Node& node : exec.nodes) {
-    if (!node.enabled) continue;
-    SIM_TRY(node.child != nullptr ? issue_nodes(*node.child, stream)
-                                  : issue(stream, node.work, true));
-  }
   return CUDA_SUCCESS;
 }
 
@@ -112,6 +78,10 @@ CUgraphExecUpdateResult compare_node(const GraphExec::Node& old, const GraphNode
   if (old.type != node.type()) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
   if (old.dependencies != positions_of(node.dependencies, pairing.position))
     return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+  if (const auto* condition = std::get_if<ConditionalWork>(&node.work))
+    if (condition->type != old.conditional->type ||
+        condition->bodies.size() != old.conditional->bodies.size())
+      return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
   const bool own_memory =
       node.type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC || node.type() == CU_GRAPH_NODE_TYPE_MEM_FREE;
   if (own_memory && !same_memory(old.work, node.work))
@@ -154,8 +124,20 @@ CUresult instantiate(const Graph& graph, std::shared_ptr<GraphExec>& out, const 
   }
   auto exec = std::make_shared<GraphExec>();
   for (const GraphNode* node : order) SIM_TRY(add_node(*node, *exec, bad));
+  exec->user_objects = graph.user_objects;
+  for (const auto& conditional : graph.conditionals)
+    if (conditional->assign_default) exec->defaults.push_back(conditional);
   out = std::move(exec);
   return CUDA_SUCCESS;
+}
+
+static Work conditional_work_of(const ConditionalExec& exec) {
+  ConditionalWork work{exec.conditional, exec.type, {}, std::make_shared<std::vector<CUgraph>>()};
+  for (const auto& body : exec.bodies) {
+    work.bodies.push_back(graph_of(*body));
+    work.handles->push_back(reinterpret_cast<CUgraph>(work.bodies.back().get()));
+  }
+  return work;
 }
 
 std::shared_ptr<Graph> graph_of(GraphExec& exec) {
@@ -165,10 +147,29 @@ std::shared_ptr<Graph> graph_of(GraphExec& exec) {
     std::vector<GraphNode*> before;
     for (const size_t dependency : node.dependencies)
       before.push_back(graph->nodes[dependency].get());
-    Work work = node.child != nullptr ? Work(ChildGraphWork{graph_of(*node.child)}) : node.work;
+    Work work = node.child != nullptr         ? Work(ChildGraphWork{graph_of(*node.child)})
+                : node.conditional != nullptr ? conditional_work_of(*node.conditional)
+                                              : node.work;
     graph->add(node.enabled ? std::move(work) : Work(EmptyWork{}), before);
   }
   return graph;
+}
+
+static CUgraphExecUpdateResult update_node(GraphExec::Node& node, const Work& work,
+                                           const GraphNode*& bad) {
+  if (const auto* child = std::get_if<ChildGraphWork>(&work))
+    return update_exec(*node.child, *child->graph, bad);
+  const auto* condition = std::get_if<ConditionalWork>(&work);
+  if (condition == nullptr) {
+    node.work = work;
+    return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+  }
+  node.conditional->conditional = condition->conditional;
+  for (size_t i = 0; i < condition->bodies.size(); ++i) {
+    const auto inner = update_exec(*node.conditional->bodies[i], *condition->bodies[i], bad);
+    if (inner != CU_GRAPH_EXEC_UPDATE_SUCCESS) return inner;
+  }
+  return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
 CUgraphExecUpdateResult update_exec(GraphExec& exec, const Graph& graph, const GraphNode*& bad) {
@@ -177,25 +178,13 @@ CUgraphExecUpdateResult update_exec(GraphExec& exec, const Graph& graph, const G
   const auto result = pair_nodes(exec, graph, pairing, bad);
   if (result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return result;
   for (size_t i = 0; i < exec.nodes.size(); ++i) {
-    const auto* child = std::get_if<ChildGraphWork>(&pairing.order[i]->work);
-    if (child == nullptr) {
-      exec.nodes[i].work = pairing.order[i]->work;
-      continue;
-    }
-    const auto inner = update_exec(*exec.nodes[i].child, *child->graph, bad);
-    if (inner != CU_GRAPH_EXEC_UPDATE_SUCCESS) return inner;
+    const auto updated = update_node(exec.nodes[i], pairing.order[i]->work, bad);
+    if (updated != CU_GRAPH_EXEC_UPDATE_SUCCESS) return updated;
   }
+  exec.plan.reset();
+  exec.user_objects = graph.user_objects;
   exec.position = std::move(pairing.position);
   return CU_GRAPH_EXEC_UPDATE_SUCCESS;
-}
-
-CUresult launch_exec(GraphExec& exec, const std::shared_ptr<Stream>& stream) {
-  const std::lock_guard lock(exec.mutex);
-  SIM_TRY(prepare_memory(exec));
-  SIM_TRY(order_after_last(exec, stream));
-  const CUresult issued = issue_nodes(exec, *stream);
-  note_memory_use(exec, *stream);
-  return issued;
 }
 
 }  // namespace gacer::simdriver

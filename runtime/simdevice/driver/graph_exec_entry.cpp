@@ -89,12 +89,24 @@ CUresult update(CUgraphExec handle, CUgraph graph_handle, CUgraphExecUpdateResul
                                                 : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 
+// What runs still may use what its graph keeps alive.
+void keep_user_objects_while_running(const GraphExec& exec) {
+  const std::shared_ptr<Stream> stream = exec.last_stream.lock();
+  if (exec.user_objects.empty() || stream == nullptr) return;
+  if (Driver::get().link().stream_done(stream->counter->id, stream->last_seq())) return;
+  HostWork work;
+  work.internal = std::make_shared<const std::function<void()>>([kept = exec.user_objects] {});
+  issue(*stream, work, {});
+}
+
 CUresult replace_in_exec(CUgraphExec handle, CUgraphNode node, Work work) {
   std::shared_ptr<GraphExec> exec;
   SIM_TRY(find_exec(handle, exec));
   const std::lock_guard lock(exec->mutex);
   GraphExec::Node* found = exec->find(reinterpret_cast<const GraphNode*>(node));
-  if (found == nullptr || found->child != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (found == nullptr || found->child != nullptr || found->conditional != nullptr)
+    return CUDA_ERROR_INVALID_VALUE;
+  exec->plan.reset();  // the kernel may be of another context
   return replace_work(found->work, std::move(work));
 }
 
@@ -130,7 +142,10 @@ CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec* out, CUgraph graph,
 
 CUresult cuGraphExecDestroy(CUgraphExec handle) {
   SIM_TRY(Driver::get().initialized());
-  return graph_handles().execs.remove(handle) == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  const std::shared_ptr<GraphExec> exec = graph_handles().execs.remove(handle);
+  if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  keep_user_objects_while_running(*exec);
+  return CUDA_SUCCESS;
 }
 
 CUresult cuGraphExecGetFlags(CUgraphExec handle, cuuint64_t* out) {
@@ -170,6 +185,21 @@ CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
 }
 CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* params) {
   return set_exec_params(exec, node, params);
+}
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec handle, CUgraphNode node,
+                                            CUgraph child_handle) {
+  const std::lock_guard graphs(graph_lock());
+  std::shared_ptr<GraphExec> exec;
+  std::shared_ptr<Graph> child;
+  SIM_TRY(find_exec(handle, exec));
+  SIM_TRY(find_graph(child_handle, child));
+  const std::lock_guard lock(exec->mutex);
+  GraphExec::Node* found = exec->find(reinterpret_cast<const GraphNode*>(node));
+  if (found == nullptr || found->child == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const GraphNode* bad = nullptr;
+  return update_exec(*found->child, *child, bad) == CU_GRAPH_EXEC_UPDATE_SUCCESS
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
   Work work;

@@ -53,9 +53,23 @@ CUresult add_graph_node(CUgraphNode* out, CUgraph graph_handle, const CUgraphNod
   return CUDA_SUCCESS;
 }
 
+CUresult check_edge_data(const CUgraphEdgeData* data, size_t count) {
+  for (size_t i = 0; data != nullptr && i < count; ++i) {
+    const bool programmatic = data[i].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+    const unsigned last_port =
+        programmatic ? CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER : CU_GRAPH_KERNEL_NODE_PORT_DEFAULT;
+    if ((!programmatic && data[i].type != CU_GRAPH_DEPENDENCY_TYPE_DEFAULT) ||
+        data[i].from_port > last_port || data[i].to_port != 0)
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+  return CUDA_SUCCESS;
+}
+
 void publish_node(const std::shared_ptr<GraphNode>& node) {
   graph_handles().nodes.add(node);
   if (const auto* child = std::get_if<ChildGraphWork>(&node->work)) publish(child->graph);
+  if (const auto* condition = std::get_if<ConditionalWork>(&node->work))
+    for (const auto& body : condition->bodies) publish(body);
 }
 
 CUgraph publish(const std::shared_ptr<Graph>& graph) {
@@ -65,10 +79,13 @@ CUgraph publish(const std::shared_ptr<Graph>& graph) {
 
 void withdraw_node(const GraphNode& node) {
   graph_handles().nodes.remove(handle_of(&node));
-  const auto* child = std::get_if<ChildGraphWork>(&node.work);
-  if (child == nullptr) return;
-  withdraw(*child->graph);
-  graph_handles().graphs.remove(handle_of(child->graph.get()));
+  const auto forget = [](const Graph& inner) {
+    withdraw(inner);
+    graph_handles().graphs.remove(handle_of(&inner));
+  };
+  if (const auto* child = std::get_if<ChildGraphWork>(&node.work)) forget(*child->graph);
+  if (const auto* condition = std::get_if<ConditionalWork>(&node.work))
+    for (const auto& body : condition->bodies) forget(*body);
 }
 
 void withdraw(const Graph& graph) {

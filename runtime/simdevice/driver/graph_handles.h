@@ -28,6 +28,9 @@ CUresult find_nodes(const CUgraphNode* handles, size_t count, std::vector<GraphN
 CUresult add_graph_node(CUgraphNode* out, CUgraph graph_handle, const CUgraphNode* dependencies,
                         size_t count, Work work);
 
+// Known types and ports only: CUDA_ERROR_INVALID_VALUE.
+CUresult check_edge_data(const CUgraphEdgeData* data, size_t count);
+
 // Makes nodes and child graphs of `graph` findable / forgets them.
 CUgraph publish(const std::shared_ptr<Graph>& graph);
 void publish_node(const std::shared_ptr<GraphNode>& node);

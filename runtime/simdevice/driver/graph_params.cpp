@@ -103,7 +103,7 @@ CUresult to_work(const CUDA_MEMSET_NODE_PARAMS* params, Work& out) {
 
 CUresult to_work(const CUDA_HOST_NODE_PARAMS* params, Work& out) {
   if (params == nullptr || params->fn == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  out = HostWork{params->fn, nullptr, nullptr, params->userData};
+  out = HostWork{params->fn, nullptr, nullptr, params->userData, nullptr};
   return CUDA_SUCCESS;
 }
 
@@ -111,6 +111,7 @@ CUresult to_work(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params, Work& out) {
   if (params == nullptr || params->flags != 0) return CUDA_ERROR_INVALID_VALUE;
   BatchWork work;
   SIM_TRY(make_batch(Driver::get().memory, params->paramArray, params->count, work));
+  work.context = params->ctx;
   out = std::move(work);
   return CUDA_SUCCESS;
 }
@@ -172,6 +173,15 @@ CUresult read_params(GraphNode& node, CUDA_KERNEL_NODE_PARAMS_v1& out) {
 }
 CUresult read_params(GraphNode& node, CUDA_KERNEL_NODE_PARAMS_v2& out) {
   return fill_kernel_params(node, out);
+}
+
+CUresult read_params(GraphNode& node, CUDA_BATCH_MEM_OP_NODE_PARAMS& out) {
+  const auto* work = std::get_if<BatchWork>(&node.work);
+  if (work == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  node.batch.clear();
+  for (const ValueWork& value : work->operations) node.batch.push_back(describe_value(value));
+  out = {work->context, static_cast<unsigned>(node.batch.size()), node.batch.data(), 0};
+  return CUDA_SUCCESS;
 }
 
 }  // namespace gacer::simdriver

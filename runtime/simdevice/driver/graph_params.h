@@ -24,5 +24,6 @@ CUresult replace_work(Work& old, Work work);
 // Pointers handed out stay valid until the node changes.
 CUresult read_params(GraphNode& node, CUDA_KERNEL_NODE_PARAMS_v1& out);
 CUresult read_params(GraphNode& node, CUDA_KERNEL_NODE_PARAMS_v2& out);
+CUresult read_params(GraphNode& node, CUDA_BATCH_MEM_OP_NODE_PARAMS& out);
 
 }  // namespace gacer::simdriver

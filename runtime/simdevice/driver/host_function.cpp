@@ -29,7 +29,20 @@ Calls& calls() {
   return state;
 }
 
+thread_local bool calls_forbidden = false;
+
+// Callbacks must not call the driver.
+struct NoCallsHere {
+  NoCallsHere() { calls_forbidden = true; }
+  ~NoCallsHere() { calls_forbidden = false; }
+};
+
 void run(const HostWork& work) {
+  if (work.internal != nullptr) {
+    (*work.internal)();
+    return;
+  }
+  const NoCallsHere guard;
   if (work.callback != nullptr) {
     work.callback(work.stream, Driver::get().link().sticky_error(), work.user_data);
   } else if (work.function != nullptr) {
@@ -70,6 +83,10 @@ bool start_thread() {
 }
 
 }  // namespace
+
+bool inside_host_function() {
+  return calls_forbidden;
+}
 
 CUresult register_host_function(const HostWork& work, simdevice::HostFunctionOp& op) {
   const std::lock_guard lock(calls().mutex);

@@ -12,4 +12,7 @@ namespace gacer::simdriver {
 // Sets op.token. The call runs once, when the server says that the stream has got there.
 CUresult register_host_function(const HostWork& work, simdevice::HostFunctionOp& op);
 
+// This thread runs a callback of the program: calls are answered with CUDA_ERROR_NOT_PERMITTED.
+bool inside_host_function();
+
 }  // namespace gacer::simdriver

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <vector>
 
 #include "runtime/simdevice/driver/device.h"
 #include "runtime/simdevice/driver/driver.h"
@@ -66,6 +67,66 @@ CUresult prefetch_to(CUstream handle, CUdeviceptr address, size_t bytes, CUmemLo
 
 CUresult prefetch(CUstream handle, CUdeviceptr address, size_t bytes, CUdevice device) {
   return prefetch_to(handle, address, bytes, to_location(device), 0);
+}
+
+// Operations of a batch and the places that their locations hold from.
+struct RangeBatch {
+  const CUdeviceptr* addresses;
+  const size_t* sizes;
+  size_t count;
+};
+struct LocationBatch {
+  const CUmemLocation* locations;
+  const size_t* first;
+  size_t count;
+
+  bool valid(size_t operations) const {
+    if (locations == nullptr || first == nullptr || count == 0 || count > operations ||
+        first[0] != 0)
+      return false;
+    for (size_t i = 1; i < count; ++i)
+      if (first[i] <= first[i - 1] || first[i] >= operations) return false;
+    return true;
+  }
+  CUmemLocation of(size_t operation) const {
+    size_t i = count - 1;
+    while (first[i] > operation) --i;
+    return locations[i];
+  }
+};
+
+// Every operation is checked before the first is done.
+CUresult check_ranges(CUstream handle, const RangeBatch& batch, unsigned long long flags,
+                      std::vector<Pages>& out) {
+  if (handle == nullptr || handle == kLegacyStream) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(handle, stream));
+  if (flags != 0 || batch.addresses == nullptr || batch.sizes == nullptr || batch.count == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  out.resize(batch.count);
+  for (size_t i = 0; i < batch.count; ++i)
+    SIM_TRY(managed_pages(batch.addresses[i], batch.sizes[i], out[i]));
+  return CUDA_SUCCESS;
+}
+
+CUresult prefetch_batch(CUstream handle, RangeBatch batch, LocationBatch locations,
+                        unsigned long long flags) {
+  std::vector<Pages> pages;
+  SIM_TRY(check_ranges(handle, batch, flags, pages));
+  if (!locations.valid(batch.count)) return CUDA_ERROR_INVALID_VALUE;
+  for (size_t i = 0; i < batch.count; ++i) {
+    CUmemLocation location = locations.of(i);
+    SIM_TRY(check_location(location));
+    range_advice().change(pages[i].begin, pages[i].end,
+                          [&](PageAdvice& page) { page.prefetched = location; });
+  }
+  return CUDA_SUCCESS;
+}
+
+// What was there may stay: a discarded range has no defined contents.
+CUresult discard_batch(CUstream handle, RangeBatch batch, unsigned long long flags) {
+  std::vector<Pages> pages;
+  return check_ranges(handle, batch, flags, pages);
 }
 
 void set_accessor(PageAdvice& page, const CUmemLocation& location, bool set) {
@@ -133,6 +194,21 @@ SIM_STREAM_PAIR(cuMemPrefetchAsync_v2, _ptsz,
                 (CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned flags,
                  CUstream stream),
                 prefetch_to, stream, address, bytes, location, flags)
+
+SIM_STREAM_PAIR(cuMemPrefetchBatchAsync, _ptsz,
+                (CUdeviceptr * addresses, size_t* sizes, size_t count, CUmemLocation* locations,
+                 size_t* first, size_t location_count, unsigned long long flags, CUstream stream),
+                prefetch_batch, stream, {addresses, sizes, count},
+                {locations, first, location_count}, flags)
+SIM_STREAM_PAIR(cuMemDiscardBatchAsync, _ptsz,
+                (CUdeviceptr * addresses, size_t* sizes, size_t count, unsigned long long flags,
+                 CUstream stream),
+                discard_batch, stream, {addresses, sizes, count}, flags)
+SIM_STREAM_PAIR(cuMemDiscardAndPrefetchBatchAsync, _ptsz,
+                (CUdeviceptr * addresses, size_t* sizes, size_t count, CUmemLocation* locations,
+                 size_t* first, size_t location_count, unsigned long long flags, CUstream stream),
+                prefetch_batch, stream, {addresses, sizes, count},
+                {locations, first, location_count}, flags)
 
 CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice device) {
   return advise(address, bytes, advice, to_location(device));

@@ -164,7 +164,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   const auto allocation = Driver::get().memory.find(address);
   if (allocation && allocation->kind == MemoryKind::kGraph) {
     SIM_TRY(refuse_during_capture());
-    SIM_TRY(context->synchronize());
+    SIM_TRY(context->root().synchronize());
     return free_graph_memory(address, *context->legacy_stream());
   }
   const bool mine =
@@ -172,7 +172,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
       (allocation->kind == MemoryKind::kDevice || allocation->kind == MemoryKind::kManaged);
   if (!mine) return CUDA_ERROR_INVALID_VALUE;
   SIM_TRY(refuse_during_capture());
-  SIM_TRY(context->synchronize());
+  SIM_TRY(context->root().synchronize());
   if (!Driver::get().memory.remove(address)) return CUDA_ERROR_INVALID_VALUE;
   if (allocation->kind == MemoryKind::kManaged) return release_host(*allocation);
   SIM_TRY(give_device_memory(*allocation));

@@ -66,6 +66,35 @@ CUresult max_potential(int* grid, int* block, CUfunction handle, CUoccupancyB2DS
   return CUDA_SUCCESS;
 }
 
+// A cluster stays in one graphics processing cluster. How many SMs these have is not documented;
+// 16 is what the 132 SMs of an H100 in 8 of them come to, with 4 over.
+constexpr uint32_t kSmsOfAGpc = 16;
+constexpr uint32_t kPortableCluster = 8;
+constexpr uint32_t kLargestCluster = 16;
+
+uint32_t cluster_blocks(const CUlaunchConfig& config, const Function& function) {
+  const auto& required = function.info.cluster;
+  if (required[0] != 0) return required[0] * required[1] * required[2];
+  for (unsigned i = 0; i < config.numAttrs; ++i)
+    if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+      const auto& size = config.attrs[i].value.clusterDim;
+      return size.x * size.y * size.z;
+    }
+  return 0;
+}
+
+CUresult blocks_for_clusters(CUfunction handle, const CUlaunchConfig* config,
+                             std::shared_ptr<Function>& function, uint32_t& blocks) {
+  SIM_TRY(find_function(handle, function));
+  if (config == nullptr || (config->numAttrs > 0 && config->attrs == nullptr))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (Driver::get().spec().compute_major < 9) return CUDA_ERROR_NOT_SUPPORTED;
+  const uint64_t threads = uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
+  if (threads == 0 || threads > 1024) return CUDA_ERROR_INVALID_VALUE;
+  blocks = resident(*function, static_cast<int>(threads), config->sharedMemBytes);
+  return CUDA_SUCCESS;
+}
+
 constexpr unsigned kFlags = CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE;
 
 }  // namespace
@@ -101,5 +130,33 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* out, CUfunction handle,
   *out = fits ? available_smem_bytes(Driver::get().spec(), static_cast<uint32_t>(blocks),
                                      function->info.static_smem_bytes)
               : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxPotentialClusterSize(int* out, CUfunction handle,
+                                            const CUlaunchConfig* config) {
+  std::shared_ptr<Function> function;
+  uint32_t blocks = 0;
+  SIM_TRY(blocks_for_clusters(handle, config, function, blocks));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const auto& required = function->info.cluster;
+  const bool large = function->settings->non_portable_cluster.load(std::memory_order_relaxed);
+  const uint32_t most = std::min(large ? kLargestCluster : kPortableCluster, kSmsOfAGpc * blocks);
+  *out = static_cast<int>(required[0] != 0 ? required[0] * required[1] * required[2] : most);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveClusters(int* out, CUfunction handle, const CUlaunchConfig* config) {
+  std::shared_ptr<Function> function;
+  uint32_t blocks = 0;
+  SIM_TRY(blocks_for_clusters(handle, config, function, blocks));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const uint32_t cluster = cluster_blocks(*config, *function);
+  const bool large = function->settings->non_portable_cluster.load(std::memory_order_relaxed);
+  if (cluster == 0 || cluster > (large ? kLargestCluster : kPortableCluster))
+    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  const uint32_t sms = Driver::get().spec().sm_count;
+  *out = static_cast<int>(sms / kSmsOfAGpc * (kSmsOfAGpc * blocks / cluster) +
+                          sms % kSmsOfAGpc * blocks / cluster);
   return CUDA_SUCCESS;
 }

@@ -22,7 +22,7 @@ CUcontext context_of(const Allocation& allocation) {
   CUcontext found = nullptr;
   if (allocation.pool != 0) return found;
   Driver::get().contexts.for_each([&](Context& context) {
-    if (context.id() == allocation.context_id)
+    if (!context.green() && context.id() == allocation.context_id)
       found = HandleTable<CUcontext, Context>::to_handle(&context);
   });
   return found;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "runtime/simdevice/driver/context.h"
+#include "runtime/simdevice/driver/primary_context.h"
 #include "runtime/simdevice/driver/device.h"
 #include "runtime/simdevice/driver/driver.h"
 
@@ -36,10 +36,9 @@ CUresult deactivate(Primary& state) {
 
 }  // namespace
 
-CUresult cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice device) {
-  SIM_TRY(check_device(device));
-  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  SIM_TRY(Driver::get().ready());
+namespace gacer::simdriver {
+
+CUresult retain_primary(CUdevice device, std::shared_ptr<Context>& out) {
   Primary& state = primary(device);
   const std::lock_guard lock(state.mutex);
   if (state.context == nullptr) {
@@ -51,17 +50,33 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice device) {
     state.context = std::move(context);
   }
   ++state.references;
-  *out = HandleTable<CUcontext, Context>::to_handle(state.context.get());
+  out = state.context;
   return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
-  SIM_TRY(check_device(device));
+CUresult release_primary(CUdevice device) {
   Primary& state = primary(device);
   const std::lock_guard lock(state.mutex);
   if (state.references == 0) return CUDA_ERROR_INVALID_CONTEXT;
   if (--state.references > 0) return CUDA_SUCCESS;
   return deactivate(state);
+}
+
+}  // namespace gacer::simdriver
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice device) {
+  SIM_TRY(check_device(device));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  SIM_TRY(Driver::get().ready());
+  std::shared_ptr<Context> context;
+  SIM_TRY(retain_primary(device, context));
+  *out = HandleTable<CUcontext, Context>::to_handle(context.get());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  SIM_TRY(check_device(device));
+  return release_primary(device);
 }
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
   return cuDevicePrimaryCtxRelease_v2(device);

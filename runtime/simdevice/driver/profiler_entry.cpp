@@ -5,6 +5,10 @@
 
 using namespace gacer::simdriver;
 
+// Documented as no longer supported; there are no counters to configure.
+CUresult cuProfilerInitialize(const char*, const char*, CUoutput_mode) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
 CUresult cuProfilerStart() {
   std::shared_ptr<Context> context;
   return current_context(context);

@@ -4,13 +4,16 @@
 #include <algorithm>
 
 #include "runtime/simdevice/driver/context.h"
+#include "runtime/simdevice/driver/context_order.h"
 #include "runtime/simdevice/driver/driver.h"
 
 namespace gacer::simdriver {
 namespace {
 
-CUresult announce(const Stream& stream, uint32_t blocking) {
+CUresult announce(const Context& context, const Stream& stream, uint32_t blocking) {
   auto message = make_message<simdevice::StreamMsg>(simdevice::SimType::kStreamCreate);
+  std::copy(context.sms().words.begin(), context.sms().words.end(), message.sm_mask);
+  if (context.green()) message.group = static_cast<uint32_t>(context.unique_id());
   message.context = stream.context_id;
   message.stream = stream.counter->id;
   message.blocking = blocking;
@@ -50,6 +53,7 @@ CUresult thread_stream(std::shared_ptr<Stream>& out) {
   thread_local ThreadStreams streams;
   std::shared_ptr<Context> context;
   SIM_TRY(current_context(context));
+  if (context->green()) return CUDA_ERROR_INVALID_HANDLE;
   return streams.of(context, out);
 }
 
@@ -80,7 +84,9 @@ void StreamIds::retire(std::shared_ptr<StreamCounter> counter) {
 
 CUresult open_legacy_stream(Stream& stream) {
   Driver& driver = Driver::get();
-  if (stream.context_id == 0) {
+  const auto context = stream.context.lock();
+  if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  if (stream.context_id == 0 && !context->green()) {
     // Id 0 goes on counting when its context is reset.
     static const std::shared_ptr<StreamCounter>& legacy =
         *new auto(std::make_shared<StreamCounter>());
@@ -88,13 +94,13 @@ CUresult open_legacy_stream(Stream& stream) {
   } else {
     stream.counter = driver.stream_ids.take(driver.link());
     if (stream.counter == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-    SIM_TRY(announce(stream, simdevice::kLegacyOfContext));
+    SIM_TRY(announce(*context, stream, simdevice::kLegacyOfContext));
   }
-  if (const auto context = stream.context.lock()) context->track(stream.counter);
+  context->track(stream.counter);
   return CUDA_SUCCESS;
 }
 
-CUresult make_stream(const std::shared_ptr<Context>& context, unsigned flags, int priority,
+CUresult open_stream(const std::shared_ptr<Context>& context, unsigned flags, int priority,
                      std::shared_ptr<Stream>& out) {
   Driver& driver = Driver::get();
   auto stream = std::make_shared<Stream>();
@@ -105,10 +111,16 @@ CUresult make_stream(const std::shared_ptr<Context>& context, unsigned flags, in
   stream->flags = flags;
   stream->priority = priority;
   stream->unique_id = driver.next_unique_id();
-  SIM_TRY(announce(*stream, stream->blocking() ? 1 : 0));
+  SIM_TRY(announce(*context, *stream, stream->blocking() ? 1 : 0));
   context->track(stream->counter);
   out = std::move(stream);
   return CUDA_SUCCESS;
+}
+
+CUresult make_stream(const std::shared_ptr<Context>& context, unsigned flags, int priority,
+                     std::shared_ptr<Stream>& out) {
+  SIM_TRY(open_stream(context, flags, priority, out));
+  return pass_entry_gate(*context, *out);
 }
 
 void end_stream(Stream& stream) {
@@ -129,7 +141,9 @@ CUresult resolve_stream(CUstream handle, std::shared_ptr<Stream>& out) {
   if (handle == kPerThreadStream) return thread_stream(out);
   SIM_TRY(Driver::get().ready());
   out = Driver::get().streams.find(handle);
-  return out == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+  if (out == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const auto context = out->context.lock();
+  return context == nullptr || context->closed() ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
 }
 
 CUresult synchronize_stream(const Stream& stream) {

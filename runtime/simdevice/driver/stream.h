@@ -2,6 +2,7 @@
 // Streams: what a CUstream stands for.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -28,6 +29,18 @@ struct Stream {
   std::shared_ptr<CaptureSession> capture;
   std::vector<GraphNode*> capture_tail;
 
+  // Further streams where branches of graphs run that are launched into this one.
+  struct Lane {
+    uint32_t context_id = 0;
+    std::shared_ptr<Stream> stream;
+  };
+  std::mutex lanes_mutex;  // held while a graph is issued: one after the other
+  std::vector<Lane> lanes;
+  std::shared_ptr<Stream> body_lane;  // of conditional nodes in this one
+
+  std::mutex attributes_mutex;
+  std::map<CUstreamAttrID, CUstreamAttrValue> attributes;  // that were set
+
   bool blocking() const { return (flags & CU_STREAM_NON_BLOCKING) == 0; }
   uint64_t last_seq() const {
     return counter->last_seq.load(std::memory_order_acquire);  // pairs with send_op
@@ -52,6 +65,9 @@ class StreamIds {
 CUresult open_legacy_stream(Stream& stream);
 
 // Creates a stream in `context` and tells the server.
+CUresult open_stream(const std::shared_ptr<Context>& context, unsigned flags, int priority,
+                     std::shared_ptr<Stream>& out);
+// The same, behind what the context was told to wait for (cuCtxWaitEvent).
 CUresult make_stream(const std::shared_ptr<Context>& context, unsigned flags, int priority,
                      std::shared_ptr<Stream>& out);
 // Gives the id back; queued work still runs.

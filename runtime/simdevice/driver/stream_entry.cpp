@@ -89,14 +89,25 @@ CUresult get_context(CUstream handle, CUcontext* out) {
   std::shared_ptr<Stream> stream;
   SIM_TRY(resolve_stream(handle, stream));
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = HandleTable<CUcontext, Context>::to_handle(stream->context.lock().get());
+  const std::shared_ptr<Context> context = stream->context.lock();
+  if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  *out = HandleTable<CUcontext, Context>::to_handle(&context->root());
+  return CUDA_SUCCESS;
+}
+
+CUresult get_green(CUstream handle, CUgreenCtx* out) {
+  std::shared_ptr<Stream> stream;
+  SIM_TRY(resolve_stream(handle, stream));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const std::shared_ptr<Context> context = stream->context.lock();
+  if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  *out = context->green() ? HandleTable<CUgreenCtx, Context>::to_handle(context.get()) : nullptr;
   return CUDA_SUCCESS;
 }
 
 CUresult get_context_v2(CUstream handle, CUcontext* out, CUgreenCtx* green) {
   SIM_TRY(get_context(handle, out));
-  if (green != nullptr) *green = nullptr;
-  return CUDA_SUCCESS;
+  return green != nullptr ? get_green(handle, green) : CUDA_SUCCESS;
 }
 
 CUresult get_device(CUstream handle, CUdevice* out) {
@@ -109,6 +120,40 @@ CUresult get_device(CUstream handle, CUdevice* out) {
   return CUDA_SUCCESS;
 }
 
+// Those that a program may set: hints that change neither results nor what is timed, kept to be
+// read and copied.
+bool is_stream_attribute(CUstreamAttrID attribute) {
+  return attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY ||
+         attribute == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW ||
+         attribute == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN ||
+         attribute == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP;
+}
+
+CUstreamAttrValue default_attribute(CUstreamAttrID attribute) {
+  CUstreamAttrValue value{};
+  if (attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)
+    value.syncPolicy = CU_SYNC_POLICY_AUTO;
+  if (attribute == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP)
+    value.memSyncDomainMap = {0, 1};
+  return value;
+}
+
+bool attribute_is_valid(CUstreamAttrID attribute, const CUstreamAttrValue& value) {
+  switch (attribute) {
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+      return value.syncPolicy >= CU_SYNC_POLICY_AUTO &&
+             value.syncPolicy <= CU_SYNC_POLICY_BLOCKING_SYNC;
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+      return value.accessPolicyWindow.hitRatio >= 0 && value.accessPolicyWindow.hitRatio <= 1 &&
+             value.accessPolicyWindow.missProp != CU_ACCESS_PROPERTY_PERSISTING;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+      return value.memSyncDomain == CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT ||
+             value.memSyncDomain == CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE;
+    default:
+      return true;
+  }
+}
+
 CUresult get_attribute(CUstream handle, CUstreamAttrID attribute, CUstreamAttrValue* out) {
   std::shared_ptr<Stream> stream;
   SIM_TRY(resolve_stream(handle, stream));
@@ -117,32 +162,42 @@ CUresult get_attribute(CUstream handle, CUstreamAttrID attribute, CUstreamAttrVa
     out->priority = stream->priority;
     return CUDA_SUCCESS;
   }
-  if (attribute != CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY) return CUDA_ERROR_INVALID_VALUE;
-  out->syncPolicy = CU_SYNC_POLICY_AUTO;
+  if (!is_stream_attribute(attribute)) return CUDA_ERROR_INVALID_VALUE;
+  const std::lock_guard lock(stream->attributes_mutex);
+  const auto found = stream->attributes.find(attribute);
+  *out = found != stream->attributes.end() ? found->second : default_attribute(attribute);
   return CUDA_SUCCESS;
 }
 
 CUresult set_attribute(CUstream handle, CUstreamAttrID attribute, const CUstreamAttrValue* value) {
   std::shared_ptr<Stream> stream;
   SIM_TRY(resolve_stream(handle, stream));
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  switch (attribute) {
-    // Hints that change neither results nor what is timed.
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-      return CUDA_SUCCESS;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
-  }
+  if (value == nullptr || !is_stream_attribute(attribute) ||
+      !attribute_is_valid(attribute, *value))
+    return CUDA_ERROR_INVALID_VALUE;
+  const std::lock_guard lock(stream->attributes_mutex);
+  stream->attributes[attribute] = *value;
+  return CUDA_SUCCESS;
+}
+
+// Both must be of one context.
+CUresult copy_attributes(CUstream dst_handle, CUstream src_handle) {
+  std::shared_ptr<Stream> dst;
+  std::shared_ptr<Stream> src;
+  SIM_TRY(resolve_stream(dst_handle, dst));
+  SIM_TRY(resolve_stream(src_handle, src));
+  if (dst->context_id != src->context_id) return CUDA_ERROR_INVALID_VALUE;
+  if (dst == src) return CUDA_SUCCESS;
+  const std::scoped_lock lock(dst->attributes_mutex, src->attributes_mutex);
+  dst->attributes = src->attributes;
+  return CUDA_SUCCESS;
 }
 
 CUresult launch_host_function(CUstream handle, CUhostFn function, void* user_data) {
   std::shared_ptr<Stream> stream;
   SIM_TRY(resolve_stream(handle, stream));
   if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return submit(stream, HostWork{function, nullptr, nullptr, user_data});
+  return submit(stream, HostWork{function, nullptr, nullptr, user_data, nullptr});
 }
 
 CUresult add_callback(CUstream handle, CUstreamCallback callback, void* user_data, unsigned flags) {
@@ -150,7 +205,7 @@ CUresult add_callback(CUstream handle, CUstreamCallback callback, void* user_dat
   SIM_TRY(resolve_stream(handle, stream));
   if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   SIM_TRY(refuse_on_capturing(*stream));
-  return submit(stream, HostWork{nullptr, callback, handle, user_data});
+  return submit(stream, HostWork{nullptr, callback, handle, user_data, nullptr});
 }
 
 // Managed memory is always visible to all streams.
@@ -173,7 +228,11 @@ CUresult cuStreamCreateWithPriority(CUstream* out, unsigned flags, int priority)
 
 CUresult cuStreamDestroy_v2(CUstream handle) {
   SIM_TRY(Driver::get().initialized());
-  const std::shared_ptr<Stream> stream = Driver::get().streams.remove(handle);
+  std::shared_ptr<Stream> stream = Driver::get().streams.find(handle);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (const auto context = stream->context.lock(); context == nullptr || context->closed())
+    return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  stream = Driver::get().streams.remove(handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   forget_capture(*stream);
   end_stream(*stream);
@@ -201,6 +260,12 @@ SIM_STREAM_PAIR(cuStreamGetAttribute, _ptsz,
 SIM_STREAM_PAIR(cuStreamSetAttribute, _ptsz,
                 (CUstream stream, CUstreamAttrID id, const CUstreamAttrValue* value), set_attribute,
                 stream, id, value)
+CUresult cuStreamCopyAttributes(CUstream dst, CUstream src) {
+  return copy_attributes(dst, src);
+}
+CUresult cuStreamCopyAttributes_ptsz(CUstream dst, CUstream src) {
+  return copy_attributes(per_thread(dst), per_thread(src));
+}
 SIM_STREAM_PAIR(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn function, void* data),
                 launch_host_function, stream, function, data)
 SIM_STREAM_PAIR(cuStreamAddCallback, _ptsz,
@@ -209,3 +274,7 @@ SIM_STREAM_PAIR(cuStreamAddCallback, _ptsz,
 SIM_STREAM_PAIR(cuStreamAttachMemAsync, _ptsz,
                 (CUstream stream, CUdeviceptr address, size_t bytes, unsigned flags), attach_memory,
                 stream, address, bytes, flags)
+
+CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* out) {
+  return get_green(stream, out);
+}

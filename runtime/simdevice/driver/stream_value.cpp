@@ -36,6 +36,22 @@ CUresult make_wait(const MemoryMap& memory, uint64_t address, uint64_t value, ui
   return check_address(memory, out);
 }
 
+CUstreamBatchMemOpParams describe_value(const ValueWork& value) {
+  CUstreamBatchMemOpParams out{};
+  const bool wide = value.bytes == 8;
+  if (value.wait) {
+    out.operation = wide ? CU_STREAM_MEM_OP_WAIT_VALUE_64 : CU_STREAM_MEM_OP_WAIT_VALUE_32;
+    out.waitValue.address = value.address;
+    out.waitValue.value64 = value.value;
+    out.waitValue.flags = static_cast<unsigned>(value.compare);
+  } else {
+    out.operation = wide ? CU_STREAM_MEM_OP_WRITE_VALUE_64 : CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    out.writeValue.address = value.address;
+    out.writeValue.value64 = value.value;
+  }
+  return out;
+}
+
 CUresult make_batch(const MemoryMap& memory, const CUstreamBatchMemOpParams* list, unsigned count,
                     BatchWork& out) {
   if (list == nullptr || count == 0 || count > 256) return CUDA_ERROR_INVALID_VALUE;

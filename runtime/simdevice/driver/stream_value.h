@@ -15,4 +15,7 @@ CUresult make_wait(const MemoryMap& memory, uint64_t address, uint64_t value, ui
 CUresult make_batch(const MemoryMap& memory, const CUstreamBatchMemOpParams* list, unsigned count,
                     BatchWork& out);
 
+// The parameters that make such a value work.
+CUstreamBatchMemOpParams describe_value(const ValueWork& value);
+
 }  // namespace gacer::simdriver

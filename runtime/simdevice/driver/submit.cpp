@@ -8,6 +8,7 @@
 #include "runtime/simdevice/driver/event.h"
 #include "runtime/simdevice/driver/host_function.h"
 #include "runtime/simdevice/driver/module.h"
+#include "runtime/simdevice/driver/tools_call.h"
 
 namespace gacer::simdriver {
 namespace {
@@ -22,15 +23,27 @@ M make_op(SimType type, const Stream& stream, uint32_t bytes = sizeof(M)) {
   return message;
 }
 
+// Of the newest operation that this thread has sent.
+uint64_t& sent_seq() {
+  thread_local uint64_t seq = 0;
+  return seq;
+}
+
+CUresult send_noted(const Stream& stream, void* message, size_t bytes) {
+  SIM_TRY(Driver::get().link().send_op(*stream.counter, message, bytes));
+  memcpy(&sent_seq(), static_cast<char*>(message) + offsetof(OpHeader, seq), sizeof(uint64_t));
+  return CUDA_SUCCESS;
+}
+
 template <typename M>
 CUresult send(const Stream& stream, M& message) {
-  return Driver::get().link().send_op(*stream.counter, &message, sizeof message);
+  return send_noted(stream, &message, sizeof message);
 }
 
 // One for each kind of work; each sends one operation.
 struct Issuer {
   const Stream& stream;
-  bool from_graph;
+  IssueMode mode;
 
   CUresult operator()(const EmptyWork&) const {
     auto op = make_op<OpHeader>(SimType::kOpNop, stream);
@@ -46,14 +59,15 @@ struct Issuer {
     memcpy(op.grid, work.grid.data(), sizeof op.grid);
     memcpy(op.block, work.block.data(), sizeof op.block);
     op.dynamic_smem_bytes = work.dynamic_smem_bytes;
-    op.priority = work.priority;
-    op.flags = (work.cooperative ? kKernelCooperative : 0) | (from_graph ? kOpFromGraph : 0);
+    op.priority = mode.from_graph && !mode.node_priority ? kStreamPriority : work.priority;
+    op.flags = (work.cooperative ? kKernelCooperative : 0) | (mode.from_graph ? kOpFromGraph : 0);
+    op.cluster = work.cluster[0] | work.cluster[1] << 8 | work.cluster[2] << 16;
     op.param_bytes = param_bytes;
     thread_local std::vector<uint8_t> packet;
     packet.resize(sizeof op + param_bytes);
     memcpy(packet.data(), &op, sizeof op);
     if (param_bytes > 0) memcpy(packet.data() + sizeof op, work.params.data(), param_bytes);
-    return Driver::get().link().send_op(*stream.counter, packet.data(), packet.size());
+    return send_noted(stream, packet.data(), packet.size());
   }
 
   CUresult operator()(const CopyWork& work) const {
@@ -137,6 +151,7 @@ struct Issuer {
   }
 
   CUresult operator()(const ChildGraphWork&) const { return CUDA_ERROR_INVALID_VALUE; }
+  CUresult operator()(const ConditionalWork&) const { return CUDA_ERROR_INVALID_VALUE; }
 
   // The launch has seen to the memory: only their places in the order are left.
   CUresult operator()(const MemAllocWork&) const { return (*this)(EmptyWork{}); }
@@ -145,8 +160,12 @@ struct Issuer {
 
 }  // namespace
 
-CUresult issue(const Stream& stream, const Work& work, bool from_graph) {
-  return std::visit(Issuer{stream, from_graph}, work);
+CUresult issue(const Stream& stream, const Work& work, const IssueMode& mode) {
+  const bool traced = activity_is_traced();
+  if (traced != server_traces()) SIM_TRY(set_trace(traced));
+  SIM_TRY(std::visit(Issuer{stream, mode}, work));
+  if (traced) note_submitted(stream, sent_seq(), work);
+  return CUDA_SUCCESS;
 }
 
 CUresult submit(const std::shared_ptr<Stream>& stream, const Work& work) {
@@ -155,7 +174,7 @@ CUresult submit(const std::shared_ptr<Stream>& stream, const Work& work) {
     SIM_TRY(capture_work(stream, work, captured));
     if (captured) return CUDA_SUCCESS;
   }
-  return issue(*stream, work, false);
+  return issue(*stream, work, {});
 }
 
 }  // namespace gacer::simdriver

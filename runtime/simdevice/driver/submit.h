@@ -12,7 +12,13 @@ namespace gacer::simdriver {
 // Adds a node where `stream` is capturing, else sends the work to the device.
 CUresult submit(const std::shared_ptr<Stream>& stream, const Work& work);
 
-// Sends the work to the device. A child graph must have been taken apart by the caller.
-CUresult issue(const Stream& stream, const Work& work, bool from_graph);
+struct IssueMode {
+  bool from_graph = false;
+  bool node_priority = false;  // of a graph: that of the node counts, not that of the stream
+};
+
+// Sends the work to the device. Child graphs and conditionals must have been taken apart by the
+// caller.
+CUresult issue(const Stream& stream, const Work& work, const IssueMode& mode);
 
 }  // namespace gacer::simdriver

@@ -6,6 +6,7 @@
 #include <array>
 #include <climits>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -15,6 +16,7 @@
 
 namespace gacer::simdriver {
 
+struct Conditional;
 struct Event;
 struct Function;
 struct Graph;
@@ -30,6 +32,7 @@ struct KernelWork {
   uint32_t dynamic_smem_bytes = 0;
   int priority = kStreamPriority;
   bool cooperative = false;
+  std::array<uint32_t, 3> cluster{0, 0, 0};  // blocks; 0: no clusters
   std::vector<uint8_t> params;  // packed
 };
 
@@ -56,6 +59,7 @@ struct HostWork {
   CUstreamCallback callback = nullptr;  // set instead of `function` by cuStreamAddCallback
   CUstream stream = nullptr;            // argument of `callback`
   void* user_data = nullptr;
+  std::shared_ptr<const std::function<void()>> internal;  // the driver's own, instead of both
 };
 
 struct EventRecordWork {
@@ -75,6 +79,7 @@ struct ValueWork {
 // Of one cuStreamBatchMemOp.
 struct BatchWork {
   std::vector<ValueWork> operations;
+  CUcontext context = nullptr;  // as given for a node
 };
 
 struct MemAllocWork {
@@ -89,7 +94,14 @@ struct ChildGraphWork {
   std::shared_ptr<Graph> graph;
 };
 
+struct ConditionalWork {
+  std::shared_ptr<Conditional> conditional;
+  CUgraphConditionalNodeType type = CU_GRAPH_COND_TYPE_IF;
+  std::vector<std::shared_ptr<Graph>> bodies;
+  std::shared_ptr<std::vector<CUgraph>> handles;  // of the bodies, as the program was told
+};
+
 using Work = std::variant<EmptyWork, KernelWork, CopyWork, MemsetWork, HostWork, EventRecordWork,
-                          EventWaitWork, BatchWork, ChildGraphWork, MemAllocWork, MemFreeWork>;
+                          EventWaitWork, BatchWork, ChildGraphWork, MemAllocWork, MemFreeWork, ConditionalWork>;
 
 }  // namespace gacer::simdriver
