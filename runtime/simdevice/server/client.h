@@ -60,6 +60,8 @@ struct Client {
   bool mps = false;
   std::array<uint64_t, kMaxDevices> mps_memory_limit{};  // 0: none
   int sticky_error = 0;        // CUresult
+  bool device_fault = false;   // the error is a fault of the device in this client's work
+  bool fault_of_other = false;  // ... of another MPS client's
   bool paused = false;         // not read from: too much pending
   int externals = 0;           // host functions and value waits that run
   uint64_t context_bytes = 0;  // charged for each context

@@ -171,7 +171,7 @@ StartResult OpExecutor::start_payload(PendingOp& pending, const Op& op, uint64_t
 bool OpExecutor::suffer(Client& client, const LaunchFault& asked, StartResult& result) {
   if (asked.lost) lose_device();
   if (asked.error != 0) {
-    fail(client, asked.error, asked.text);
+    fail_on_device(client, asked.error, asked.text);
     result = skipped();
     return true;
   }
@@ -203,18 +203,18 @@ StartResult OpExecutor::start_kernel(Client& client, const KernelPayload& kernel
   launch.client_socket = client.socket.get();
   const LaunchOutcome outcome = kernels_.run(launch, client.memory, now_ns);
   if (outcome.fault.kind != FaultKind::kNone) {
-    fail(client, cuda_error_of(outcome.fault.kind), outcome.fault.message);
+    fail_on_device(client, cuda_error_of(outcome.fault.kind), outcome.fault.message);
     return skipped();
   }
   StartResult result;
-  result.kernel = StartedKernel{outcome.cost, launch.shape.block_count()};
+  result.kernel = StartedKernel{outcome.cost, outcome.blocks};
   if (asked.slower != 1.0) slow_down(result.kernel->cost, asked.slower);
   return result;
 }
 
 StartResult OpExecutor::start_effect(Client& client, const std::string& failure) {
   if (failure.empty()) return {};
-  fail(client, CUDA_ERROR_ILLEGAL_ADDRESS, failure);
+  fail_on_device(client, CUDA_ERROR_ILLEGAL_ADDRESS, failure);
   return skipped();
 }
 
@@ -284,6 +284,11 @@ void OpExecutor::fail(Client& client, int cuda_error, std::string_view text) {
   client.page.set_sticky_error(cuda_error, text);
   log_line(LogLevel::kError, "simgpu-server", "%s (pid %d): error %d: %.*s", client.label.c_str(),
            static_cast<int>(client.pid), cuda_error, static_cast<int>(text.size()), text.data());
+}
+
+void OpExecutor::fail_on_device(Client& client, int cuda_error, std::string_view text) {
+  if (client.sticky_error == 0) client.device_fault = true;
+  fail(client, cuda_error, text);
 }
 
 void OpExecutor::op_ended(const Op& op, uint64_t start_ns, uint64_t end_ns) {

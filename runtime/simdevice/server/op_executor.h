@@ -38,6 +38,8 @@ class OpExecutor final : public EngineHost {
   void forget_client(const Client& client);
   // Sets the sticky error of the client, once, and logs it.
   void fail(Client& client, int cuda_error, std::string_view text);
+  // The same for an error of the device in the client's work, which under MPS is everybody's.
+  void fail_on_device(Client& client, int cuda_error, std::string_view text);
 
   FaultRules& faults() { return faults_; }
   // From now on no client can do anything; the owner of the clients tells them.

@@ -91,6 +91,7 @@ Server::Server(const ServerOptions& options, std::vector<DeviceMemory> memory, S
       epoll_(std::move(epoll)),
       signals_(std::move(signals)),
       idle_since_ns_(real_clock_.now_ns()) {
+  if (options_.costs.size() > 0) runner_.set_costs(&options_.costs);
   for (uint32_t i = 0; i < options.devices; ++i) engines_.emplace_back(*options.device, executor_);
   watch(epoll_.get(), listener_.fd(), EPOLL_CTL_ADD, EPOLLIN);
   watch(epoll_.get(), shares_.fd(), EPOLL_CTL_ADD, EPOLLIN);

@@ -7,6 +7,7 @@
 #include "runtime/simdevice/server/copy_ops.h"
 #include "runtime/simdevice/server/message_handler.h"
 #include "runtime/simdevice/server/message_parse.h"
+#include "runtime/simdevice/server/texture_messages.h"
 
 namespace gacer::simdevice {
 namespace {
@@ -71,6 +72,7 @@ std::string MessageHandler::submit(Client& client, const OpHeader& op, OpSpec sp
   Engine& engine = *stream->second.engine;
   spec.stream = stream->second.engine_stream;
   spec.cookie = executor_.pending().add({&client, &engine, op.stream, op.seq, std::move(payload)});
+  executor_.pending().at(spec.cookie).traced = client.tracing;
   const OpId id = engine.submit(spec, clock_.now_ns());
   if (submitted != nullptr) *submitted = {&engine, id};
   return {};
@@ -116,7 +118,9 @@ std::string MessageHandler::op_kernel(Client& client, std::span<const uint8_t> b
   spec.from_graph = (op.flags & kOpFromGraph) != 0;
   spec.priority =
       op.priority == INT32_MIN ? stream->second.priority : std::clamp(op.priority, -5, 0);
-  KernelPayload payload{op, client.modules[op.module], {params.begin(), params.end()}};
+  const auto& module = client.modules[op.module];
+  KernelPayload payload{op, module, {params.begin(), params.end()},
+                        textures_of(client, module->context)};
   return submit(client, op.op, spec, std::move(payload));
 }
 
