@@ -78,14 +78,17 @@ Outcome use_device(int device) {
   RT_TRY(primary_context(device, context));
   RT_TRY(legacy_driver().cuCtxSetCurrent(context));
   thread_state().device = device;
+  thread_state().context = context;
   return cudaSuccess;
 }
 
 Outcome ensure_context() {
   RT_TRY(ensure_driver());
   CUcontext current = nullptr;
-  if (legacy_driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS && usable(current))
+  if (legacy_driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS && usable(current)) {
+    thread_state().context = current;
     return cudaSuccess;
+  }
   return use_device(default_device());
 }
 

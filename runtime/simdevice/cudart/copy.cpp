@@ -148,6 +148,7 @@ Outcome linear_copy(void* dst, const void* src, size_t count, cudaMemcpyKind kin
 
 Outcome copy_now(const Driver& driver, void* dst, const void* src, size_t count,
                  cudaMemcpyKind kind) {
+  if (count == 0 && kind <= cudaMemcpyDefault) return cudaSuccess;
   switch (kind) {
     case cudaMemcpyHostToDevice:
       return driver.cuMemcpyHtoD(device_address(dst), src, count);
@@ -165,6 +166,7 @@ Outcome copy_now(const Driver& driver, void* dst, const void* src, size_t count,
 
 Outcome copy_on(const Driver& driver, void* dst, const void* src, size_t count, cudaMemcpyKind kind,
                 cudaStream_t stream) {
+  if (count == 0 && kind <= cudaMemcpyDefault) return cudaSuccess;
   switch (kind) {
     case cudaMemcpyHostToDevice:
       return driver.cuMemcpyHtoDAsync(device_address(dst), src, count, stream);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/simdevice/cudart/driver_api.h"
 
+#include <cudaProfilerTypedefs.h>
+#include <cudaTypedefs.h>
 #include <dlfcn.h>
 
-#include <mutex>
+#include <algorithm>
+#include <type_traits>
 
 namespace gacer::cudart {
 namespace {
 
-constexpr int kVersion = CUDA_VERSION;  // cuda.h's own names mean the functions of this version
+constexpr int kPerThreadVersion = 7000;  // the oldest that knows per-thread streams
 constexpr int kOldestVersion = 12000;
 
 using Lookup = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
@@ -20,6 +23,10 @@ struct Missing<CUresult (*)(Arguments...)> {
   static CUresult entry(Arguments...) { return CUDA_ERROR_NOT_SUPPORTED; }
 };
 
+#define CU(name, version) static_assert(std::is_same_v<decltype(&::name), PFN_##name##_v##version>);
+#include "runtime/simdevice/cudart/driver_api.def"
+#undef CU
+
 struct Library {
   bool found = false;
   Lookup lookup = nullptr;
@@ -27,16 +34,18 @@ struct Library {
 };
 
 template <typename Function>
-void resolve(Lookup lookup, const char* name, cuuint64_t flags, Function& out) {
+void resolve(Lookup lookup, const char* name, int version, cuuint64_t flags, Function& out) {
   out = &Missing<Function>::entry;
   void* entry = nullptr;
   CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-  if (lookup == nullptr || lookup(name, &entry, kVersion, flags, &status) != CUDA_SUCCESS) return;
+  if (lookup == nullptr ||
+      lookup(name, &entry, std::max(version, kPerThreadVersion), flags, &status) != CUDA_SUCCESS)
+    return;
   if (entry != nullptr) out = reinterpret_cast<Function>(entry);
 }
 
 void fill(Lookup lookup, cuuint64_t flags, Driver& out) {
-#define CU(name) resolve(lookup, #name, flags, out.name);
+#define CU(name, version) resolve(lookup, #name, version, flags, out.name);
 #include "runtime/simdevice/cudart/driver_api.def"
 #undef CU
 }

@@ -11,7 +11,7 @@ namespace gacer::cudart {
 // Entry points of one default-stream flavour. A function that the driver lacks answers
 // CUDA_ERROR_NOT_SUPPORTED.
 struct Driver {
-#define CU(name) decltype(&::name) name = nullptr;
+#define CU(name, version) decltype(&::name) name = nullptr;
 #include "runtime/simdevice/cudart/driver_api.def"
 #undef CU
 };

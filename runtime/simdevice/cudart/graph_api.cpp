@@ -69,11 +69,11 @@ Outcome cudaGraphDebugDotPrint(const Driver& driver, cudaGraph_t graph, const ch
 
 Outcome cudaGraphInstantiate(const Driver& driver, cudaGraphExec_t* pGraphExec, cudaGraph_t graph,
                              unsigned long long flags) {
-  return driver.cuGraphInstantiate(pGraphExec, graph, flags);
+  return driver.cuGraphInstantiateWithFlags(pGraphExec, graph, flags);
 }
 Outcome cudaGraphInstantiateWithFlags(const Driver& driver, cudaGraphExec_t* pGraphExec,
                                       cudaGraph_t graph, unsigned long long flags) {
-  return driver.cuGraphInstantiate(pGraphExec, graph, flags);
+  return driver.cuGraphInstantiateWithFlags(pGraphExec, graph, flags);
 }
 Outcome cudaGraphInstantiateWithParams(const Driver& driver, cudaGraphExec_t* pGraphExec,
                                        cudaGraph_t graph,

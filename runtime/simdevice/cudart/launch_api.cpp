@@ -9,6 +9,7 @@
 #include "runtime_impl.h"
 
 #include <cupti_runtime_cbid.h>
+#include <generated_cuda_runtime_api_meta.h>
 
 namespace gacer::cudart {
 namespace {
@@ -52,7 +53,11 @@ cudaError_t launch_handle(const ApiInfo& info, cudaKernel_t kernel, dim3 grid, d
     return launch(driver, reinterpret_cast<CUfunction>(kernel), grid, block, args, shared_bytes,
                   stream);
   };
-  return api_call<Need::kContext, streams>(info, no_params, body);
+  // As cudaLaunchKernel's; CUPTI's header has no structure of this function's own.
+  const auto params = [&] {
+    return cudaLaunchKernel_v7000_params{kernel, grid, block, args, shared_bytes, stream};
+  };
+  return api_call<Need::kContext, streams>(info, params, body);
 }
 
 }  // namespace

@@ -95,6 +95,10 @@ void remove_fat_binary(FatBinary* binary) {
     removed = shared(binary);
     if (removed == nullptr) return;
     std::erase(registry().binaries, removed);
+    std::erase_if(registry().host_of, [&](const auto& entry) {
+      const auto kernel = registry().kernels.find(entry.second);
+      return kernel != registry().kernels.end() && kernel->second.binary == removed;
+    });
     std::erase_if(registry().kernels, [&](const auto& k) { return k.second.binary == removed; });
     std::erase_if(registry().variables, [&](const auto& v) { return v.second.binary == removed; });
     if (registry().exiting) return;
@@ -201,8 +205,20 @@ Outcome find_symbol(const void* host_variable, CUdeviceptr& address, size_t& byt
   return result;
 }
 
-const char* kernel_name(const void* host_function) {
-  return kernel_at(host_function).device_name;
+const char* kernel_name(const void* function) {
+  if (const char* name = kernel_at(function).device_name; name != nullptr) return name;
+  const void* host = nullptr;
+  const auto kernel = static_cast<CUkernel>(const_cast<void*>(function));
+  {
+    const std::shared_lock lock(registry().mutex);
+    const auto found = registry().host_of.find(kernel);
+    if (found != registry().host_of.end()) host = found->second;
+  }
+  if (host != nullptr) return kernel_at(host).device_name;
+  const char* name = nullptr;
+  const bool known =
+      kernel != nullptr && legacy_driver().cuKernelGetName(&name, kernel) == CUDA_SUCCESS;
+  return known ? name : nullptr;
 }
 
 }  // namespace gacer::cudart

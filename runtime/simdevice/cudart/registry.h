@@ -42,7 +42,7 @@ const void* host_function_of(CUfunction function);
 // Address and bytes of a device variable in the current context; cudaErrorInvalidSymbol otherwise.
 Outcome find_symbol(const void* host_variable, CUdeviceptr& address, size_t& bytes);
 
-// Device name of a registered kernel, or null.
-const char* kernel_name(const void* host_function);
+// Device name of a registered kernel or of a kernel handle, or null.
+const char* kernel_name(const void* function);
 
 }  // namespace gacer::cudart

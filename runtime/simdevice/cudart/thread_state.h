@@ -3,6 +3,7 @@
 // configurations.
 #pragma once
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <vector>
@@ -17,7 +18,8 @@ struct CallConfiguration {
 };
 
 struct ThreadState {
-  int device = -1;  // of the last cudaSetDevice; -1: none yet
+  int device = -1;              // of the last cudaSetDevice; -1: none yet
+  CUcontext context = nullptr;  // in which the last call worked
   cudaError_t last_error = cudaSuccess;
   std::vector<CallConfiguration> configurations;
   std::vector<int> valid_devices;  // cudaSetValidDevices

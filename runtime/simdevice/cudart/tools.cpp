@@ -8,6 +8,7 @@
 
 #include "runtime/simdevice/cudart/driver_api.h"
 #include "runtime/simdevice/cudart/registry.h"
+#include "runtime/simdevice/cudart/thread_state.h"
 
 namespace gacer::cudart {
 namespace {
@@ -47,11 +48,6 @@ const char* launched_symbol(std::string_view function, const void* params) {
   return kernel ? kernel_name(words[0]) : nullptr;
 }
 
-CUcontext current_context() {
-  // Not by a driver call: that would be reported too.
-  return static_cast<CUcontext>(table()->current_context());
-}
-
 }  // namespace
 
 ToolsHandler tools_handler() {
@@ -67,7 +63,7 @@ ReportedCall::ReportedCall(ToolsHandler handler, const ApiInfo& info, const void
   call_.function = info.name;
   call_.params = params;
   call_.symbol = launched_symbol(info.name, params);
-  call_.context = current_context();
+  call_.context = thread_state().context;
   call_.correlation_id = table()->next_correlation();
   call_.start_ns = now_ns();
   handler_(call_, true);
@@ -78,7 +74,7 @@ void ReportedCall::leave(int& result) {
   table()->set_thread_correlation(0);
   call_.end_ns = now_ns();
   call_.result = &result;
-  call_.context = current_context();
+  call_.context = thread_state().context;
   handler_(call_, false);
 }
 

@@ -163,6 +163,7 @@ void on_call(gacer::simdevice::ToolsCall& call, bool enter) {
   using gacer::simdevice::ToolsDomain;
   if (call.domain == ToolsDomain::kRuntime) {
     if (enter) seen.correlation = call.correlation_id;
+    if (call.symbol != nullptr) seen.symbol = call.symbol;
     if (!enter) {
       ++seen.runtime;
       seen.names += std::string(call.function) + "=" + std::to_string(*static_cast<int*>(call.result)) + ";";
@@ -174,7 +175,9 @@ void on_call(gacer::simdevice::ToolsCall& call, bool enter) {
 }
 
 TEST(Profiler, SeesRuntimeCallsAroundTheDriversCalls) {
-  ASSERT_CUDA(cudaFree(nullptr));
+  DeviceBuffer<int> out(1);
+  store<<<1, 1>>>(out.get(), 1);  // its handle is asked for at the first launch only
+  ASSERT_CUDA(cudaDeviceSynchronize());
   CUuuid id;
   for (int i = 0; i < 16; ++i) id.bytes[i] = static_cast<char>(gacer::simdevice::kToolsHooksId[i]);
   const void* table = nullptr;
@@ -187,7 +190,9 @@ TEST(Profiler, SeesRuntimeCallsAroundTheDriversCalls) {
   store<<<1, 1>>>(static_cast<int*>(memory), 1);
   EXPECT_CUDA(cudaFree(memory));
   hooks->on_call.store(nullptr, std::memory_order_release);
-  EXPECT_EQ("cudaMalloc=0;__cudaLaunchKernel=0;cudaFree=0;", seen.names);
+  EXPECT_EQ("cudaMalloc=0;__cudaPushCallConfiguration=0;__cudaPopCallConfiguration=0;__cudaLaunchKernel=0;"
+      "cudaFree=0;", seen.names);
+  EXPECT_NE(std::string::npos, seen.symbol.find("store")) << seen.symbol;
   EXPECT_GT(seen.driver, 0);
   EXPECT_TRUE(seen.same_correlation);
 }

@@ -37,6 +37,12 @@ __global__ void busy(long long cycles, int* out) {
   *out = 1;
 }
 
+__global__ void sample(cudaTextureObject_t texture, cudaSurfaceObject_t surface, float* out) {
+  out[0] = tex2D<float>(texture, 1.0f, 1.0f);
+  out[1] = tex2D<float>(texture, 1.5f, 0.5f);
+  surf2Dwrite<unsigned char>(99, surface, 1, 1);
+}
+
 TEST(Launch, UsesArgumentsGlobalsAndConstants) {
   DeviceBuffer<int> out(100);
   fill<<<4, 32>>>(out.get(), 100, 7);
@@ -360,6 +366,43 @@ TEST(Functions, AttributesNamesAndOccupancy) {
   EXPECT_EQ(8, blocks) << "2048 threads an SM";
   ASSERT_CUDA(cudaOccupancyMaxPotentialBlockSize(&grid, &block, fill));
   EXPECT_GT(grid * block, 0);
+}
+
+TEST(Textures, ReadArraysAndLinearMemoryAsDescribed) {
+  const cudaChannelFormatDesc desc = cudaCreateChannelDesc<unsigned char>();
+  cudaArray_t array;
+  ASSERT_CUDA(cudaMallocArray(&array, &desc, 2, 2, cudaArraySurfaceLoadStore));
+  const unsigned char texels[4] = {0, 255, 255, 0};
+  ASSERT_CUDA(cudaMemcpy2DToArray(array, 0, 0, texels, 2, 2, 2, cudaMemcpyHostToDevice));
+  cudaResourceDesc resource{};
+  resource.resType = cudaResourceTypeArray;
+  resource.res.array.array = array;
+  cudaTextureDesc texture{};
+  texture.addressMode[0] = texture.addressMode[1] = cudaAddressModeClamp;
+  texture.filterMode = cudaFilterModeLinear;
+  texture.readMode = cudaReadModeNormalizedFloat;
+  cudaTextureObject_t object;
+  ASSERT_CUDA(cudaCreateTextureObject(&object, &resource, &texture, nullptr));
+  cudaTextureDesc read{};
+  cudaResourceDesc of{};
+  ASSERT_CUDA(cudaGetTextureObjectTextureDesc(&read, object));
+  ASSERT_CUDA(cudaGetTextureObjectResourceDesc(&of, object));
+  EXPECT_EQ(cudaReadModeNormalizedFloat, read.readMode);
+  EXPECT_EQ(array, of.res.array.array);
+  cudaSurfaceObject_t surface;
+  ASSERT_CUDA(cudaCreateSurfaceObject(&surface, &resource));
+  DeviceBuffer<float> out(2);
+  sample<<<1, 1>>>(object, surface, out.get());
+  ASSERT_CUDA(cudaGetLastError());
+  const auto host = out.read();
+  EXPECT_FLOAT_EQ(0.5f, host[0]) << "between the four";
+  EXPECT_FLOAT_EQ(1.0f, host[1]);
+  unsigned char back[4];
+  ASSERT_CUDA(cudaMemcpy2DFromArray(back, 2, array, 0, 0, 2, 2, cudaMemcpyDeviceToHost));
+  EXPECT_EQ(99, back[3]) << "written through the surface";
+  EXPECT_CUDA(cudaDestroyTextureObject(object));
+  EXPECT_CUDA(cudaDestroySurfaceObject(surface));
+  EXPECT_CUDA(cudaFreeArray(array));
 }
 
 TEST(Pools, StreamOrderedMemory) {
