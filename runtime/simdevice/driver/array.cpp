@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/simdevice/driver/texture.h"
+
 namespace gacer::simdriver {
 namespace {
 
@@ -106,6 +108,8 @@ void forget_arrays_of(uint32_t context_id) {
   };
   array_tables().arrays.remove_if(of_context);
   array_tables().mipmaps.remove_if(of_context);
+  texture_objects().remove_context(context_id);
+  surface_objects().remove_context(context_id);
 }
 
 }  // namespace gacer::simdriver

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA arrays: device memory with a shape that only copies by handle reach. Kept row by row;
-// texture fetches are not executed. No server here: array_entry.cpp takes the memory.
+// CUDA arrays: device memory with a shape that copies by handle, textures and surfaces reach. Kept
+// row by row. No server here: array_entry.cpp takes the memory.
 #pragma once
 
 #include <memory>
@@ -53,7 +53,7 @@ struct ArrayTables {
 };
 ArrayTables& array_tables();
 
-// Forgets the arrays of a context whose memory goes with it.
+// Forgets the arrays of a context whose memory goes with it, and its texture and surface objects.
 void forget_arrays_of(uint32_t context_id);
 
 }  // namespace gacer::simdriver
