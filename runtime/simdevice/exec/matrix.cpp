@@ -10,14 +10,6 @@
 namespace gacer::simdevice {
 namespace {
 
-// False: the node is parked until the other lanes come, or a fault is set.
-bool whole_warp(Warp& warp, const Insn& in, uint32_t mask) {
-  if (mask == ~0u) return true;
-  if (warp.live() == ~0u && !in.guard.used()) return warp.all_here(~0u, mask);
-  return warp.fault(FaultKind::kUnsupported, in, static_cast<uint32_t>(std::countr_zero(mask)),
-                    "a matrix instruction needs all 32 lanes of the warp");
-}
-
 const Ref* list_of(Warp& warp, const Insn& in) {
   return warp.frame().code->lists.data() + in.list.first;
 }
@@ -99,6 +91,13 @@ const MatrixTile& tile_of(const Insn& in) {
 }
 
 }  // namespace
+
+bool whole_warp(Warp& warp, const Insn& in, uint32_t mask) {
+  if (mask == ~0u) return true;
+  if (warp.live() == ~0u && !in.guard.used()) return warp.all_here(~0u, mask);
+  return warp.fault(FaultKind::kUnsupported, in, static_cast<uint32_t>(std::countr_zero(mask)),
+                    "a matrix instruction needs all 32 lanes of the warp");
+}
 
 bool mma_handler(Warp& warp, const Insn& in, uint32_t mask) {
   if (!whole_warp(warp, in, mask)) return false;

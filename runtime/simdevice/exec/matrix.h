@@ -9,6 +9,9 @@
 
 namespace gacer::simdevice {
 
+// For such handlers. False: the node is parked until the other lanes come, or a fault is set.
+bool whole_warp(Warp& warp, const Insn& in, uint32_t mask);
+
 // imm: the MatrixForm. list: D as results, then A, B, C and, of a sparse A, the indices; mode: its
 // selector.
 bool mma_handler(Warp& warp, const Insn& in, uint32_t mask);

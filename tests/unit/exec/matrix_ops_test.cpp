@@ -604,7 +604,8 @@ TEST(MatrixForms, OthersAreRefusedWithTheirLine) {
         "{r0,r1}, {r0,r1,r2,r3};",
         "mma.sync.aligned.m16n8k16.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {r0,r1,r2,r3}, "
         "{r0,r1,r2,r3}, {r0,r1}, {r0,r1,r2,r3};",
-        "wmma.load.a.sync.aligned.col.m8n8k128.b1 {r0}, [d0];", "wgmma.fence.sync.aligned;"})
+        "wmma.load.a.sync.aligned.col.m8n8k128.b1 {r0}, [d0];",
+        "wgmma.mma_async.sync.aligned.m64n12k16.f32.f16.f16 {r0}, d0, d1, r0;"})
     EXPECT_THAT(compile_error(one(text)),
                 testing::AllOf(testing::HasSubstr("line 7"), testing::HasSubstr("not supported")))
         << text;

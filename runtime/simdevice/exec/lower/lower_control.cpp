@@ -26,6 +26,7 @@ const FunctionLowering::OpcodeRow FunctionLowering::kOpcodes[] = {
     {"stmatrix", &FunctionLowering::lower_matrix_load},
     {"mma", &FunctionLowering::lower_mma},
     {"wmma", &FunctionLowering::lower_wmma},
+    {"wgmma", &FunctionLowering::lower_wgmma},
     {"movmatrix", &FunctionLowering::lower_move_matrix},
     {"tex", &FunctionLowering::lower_texture},
     {"tld4", &FunctionLowering::lower_texture},
@@ -84,12 +85,16 @@ namespace {
 constexpr std::string_view kOrder[] = {"rn",  "rz",      "rm",  "rp",  "ftz",
                                        "NaN", "xorsign", "abs", "sat", "relu"};
 
+bool is_type(const std::string& modifier) {
+  return ptx::type_from(modifier).has_value() || modifier == "s16x2";
+}
+
 bool in_order(const std::vector<std::string>& modifiers) {
   size_t rank = 0;
   bool typed = false;
   for (const auto& m : modifiers) {
     const auto* at = std::find(std::begin(kOrder), std::end(kOrder), m);
-    typed = typed || ptx::type_from(m).has_value();
+    typed = typed || is_type(m);
     if (at == std::end(kOrder)) continue;
     const size_t here = static_cast<size_t>(at - std::begin(kOrder));
     if (typed || here < rank) return false;
@@ -102,8 +107,7 @@ void put_in_order(std::vector<std::string>& modifiers) {
   std::vector<std::string> out;
   for (const auto& m : modifiers)
     if (std::find(std::begin(kOrder), std::end(kOrder), m) == std::end(kOrder)) out.push_back(m);
-  auto at = std::find_if(out.begin(), out.end(),
-                         [](const auto& m) { return ptx::type_from(m).has_value(); });
+  auto at = std::find_if(out.begin(), out.end(), is_type);
   for (std::string_view word : kOrder)
     if (std::find(modifiers.begin(), modifiers.end(), word) != modifiers.end())
       at = out.insert(at, std::string(word)) + 1;

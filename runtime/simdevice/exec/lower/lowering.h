@@ -12,6 +12,7 @@
 #include "runtime/base/result.h"
 #include "runtime/ptx/ast.h"
 #include "runtime/simdevice/exec/code.h"
+#include "runtime/simdevice/exec/lanes/lane_matrix.h"
 #include "runtime/simdevice/exec/lower/module_symbols.h"
 
 namespace gacer::simdevice {
@@ -189,6 +190,10 @@ class FunctionLowering {
   bool lower_wmma_product(const Instruction& in);
   bool lower_wmma_move(const Instruction& in);
   bool lower_move_matrix(const Instruction& in);
+  bool lower_wgmma(const Instruction& in);
+  bool emit_wgmma(const Instruction& in, const MatrixSpec& spec, const MatrixForm& form);
+  bool wgmma_flags(const Instruction& in, MatrixType type, uint8_t& mode);
+  bool scale_of(const Operand& operand, bool& negated);
   bool emit_product(const Instruction& in, const MatrixSpec& spec);
   bool emit_tile_move(const Instruction& in, const MatrixTile& tile, bool by_column,
                       std::optional<bool> is_shared, bool is_store, uint32_t bits);
