@@ -88,7 +88,8 @@ void set_pipes(const DeviceModel& device, const BlockCounters& sum, double block
   pipe_ns[kFp64] = busy(sum.fp64_warp, rate.fp64);
   pipe_ns[kTensor] = busy(sum.tensor_warp, rate.tensor);
   pipe_ns[kLoadStore] =
-      std::max(busy(sum.memory_warp, rate.load_store),
+      std::max(busy(sum.memory_warp, rate.load_store) +
+                   busy(std::max(sum.shared_beats, sum.shared_warp) - sum.shared_warp, 1.0),
                busy(sum.global_sectors_read + sum.global_sectors_written, kL1SectorsPerClock));
 }
 

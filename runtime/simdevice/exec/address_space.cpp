@@ -37,6 +37,7 @@ void BlockCounters::add(const BlockCounters& o) {
   longest_warp_global_loads = std::max(longest_warp_global_loads, o.longest_warp_global_loads);
   longest_warp_sleep_ns = std::max(longest_warp_sleep_ns, o.longest_warp_sleep_ns);
   warps += o.warps;
+  shared_beats += o.shared_beats;
   for (size_t i = 0; i < kLatencyCount; ++i) chain[i] += o.chain[i];
   for (size_t i = 0; i < kReuseBuckets; ++i) reuse[i].add(o.reuse[i]);
 }

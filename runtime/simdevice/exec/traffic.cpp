@@ -67,16 +67,19 @@ void TrafficMeter::thin_out() {
 }
 
 // Warps progress alike, whatever the order in which they are run here.
-void TrafficMeter::count_reuse(const Line& slot, uint8_t sectors, uint32_t now, bool is_write) {
-  const uint64_t again =
-      sector_count(static_cast<uint32_t>(sectors & (slot.seen[0] | slot.seen[1])));
-  if (again == 0) return;
-  const uint64_t apart = now > slot.last ? now - slot.last : slot.last - now;
-  const uint64_t distance = apart * progress_.size();
-  const uint64_t kib = distance * kSectorBytes >> 10;
-  const size_t bucket = std::min<size_t>(std::bit_width(kib), kReuseBuckets - 1);
-  count_again(reuse_[bucket], again << thinning_, is_write);
-  reuse_[bucket].distance += distance * (again << thinning_);
+void TrafficMeter::count_reuse(Line& slot, uint8_t sectors, uint32_t now, bool is_write) {
+  const uint32_t seen = slot.seen[0] | slot.seen[1];
+  for (uint32_t rest = sectors; rest != 0; rest &= rest - 1) {
+    const int i = std::countr_zero(rest);
+    const uint32_t last = slot.last[i];
+    slot.last[i] = now;
+    if ((seen >> i & 1) == 0) continue;
+    const uint64_t distance = uint64_t{now > last ? now - last : last - now} * progress_.size();
+    const uint64_t kib = distance * kSectorBytes >> 10;
+    ReuseBucket& bucket = reuse_[std::min<size_t>(std::bit_width(kib), kReuseBuckets - 1)];
+    count_again(bucket, uint64_t{1} << thinning_, is_write);
+    bucket.distance += distance << thinning_;
+  }
 }
 
 void TrafficMeter::add_reuse(std::array<ReuseBucket, kReuseBuckets>& sum) const {
@@ -86,7 +89,7 @@ void TrafficMeter::add_reuse(std::array<ReuseBucket, kReuseBuckets>& sum) const 
 void TrafficMeter::touch(uint64_t line, uint8_t sectors, bool is_write) {
   const int w = is_write;
   const uint32_t now = progress_[warp_] += static_cast<uint32_t>(sector_count(sectors));
-  if (line == last_line_ && (sectors & ~last_seen_[w]) == 0) {
+  if (line == last_line_ && (sectors & ~(last_seen_[w] & last_touched_)) == 0) {
     count_again(reuse_[0], sector_count(sectors) << thinning_, is_write);
     return;
   }
@@ -94,13 +97,13 @@ void TrafficMeter::touch(uint64_t line, uint8_t sectors, bool is_write) {
   if ((hash & ((uint64_t{1} << thinning_) - 1)) != 0) return;
   Line* slot = slot_of(line, hash);
   if (slot->key == 0) {
-    *slot = {line + 1, epoch_, {0, 0}, now};
+    *slot = {line + 1, epoch_, {0, 0}, {}};
     ++used_;
   }
   count_reuse(*slot, sectors, now, is_write);
-  slot->last = now;
   kept_[w] += sector_count(static_cast<uint32_t>(sectors & ~slot->seen[w]));
   slot->seen[w] |= sectors;
+  last_touched_ = line == last_line_ ? static_cast<uint8_t>(last_touched_ | sectors) : sectors;
   last_line_ = line;
   last_seen_[0] = slot->seen[0];
   last_seen_[1] = slot->seen[1];

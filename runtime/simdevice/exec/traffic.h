@@ -38,12 +38,12 @@ class TrafficMeter {
     uint64_t key = 0;  // line number + 1; 0: empty
     uint32_t epoch = 0;
     uint8_t seen[2] = {0, 0};  // sectors read, written
-    uint32_t last = 0;         // progress of the warp that touched it last
+    uint32_t last[4] = {};     // of each sector: progress of the warp that touched it last
   };
   static constexpr uint32_t kSlots = 8192;
 
   void touch(uint64_t line, uint8_t sectors, bool is_write);
-  void count_reuse(const Line& slot, uint8_t sectors, uint32_t now, bool is_write);
+  void count_reuse(Line& slot, uint8_t sectors, uint32_t now, bool is_write);
   Line* slot_of(uint64_t line, uint64_t hash);
   void thin_out();
   uint64_t unique_bytes(int which) const { return (kept_[which] * 32) << thinning_; }
@@ -59,6 +59,7 @@ class TrafficMeter {
   std::array<ReuseBucket, kReuseBuckets> reuse_{};
   uint64_t last_line_ = ~uint64_t{0};
   uint8_t last_seen_[2] = {0, 0};
+  uint8_t last_touched_ = 0;  // since no other line was
 };
 
 }  // namespace gacer::simdevice

@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "runtime/simdevice/engine/cost_file.h"
 #include "runtime/simdevice/engine/kernel_cost.h"
 #include "runtime/simdevice/exec/program.h"
 #include "runtime/simdevice/server/block_pool.h"
@@ -33,6 +34,7 @@ struct Launch {
 struct LaunchOutcome {
   Fault fault;
   KernelCost cost;
+  uint64_t blocks = 1;  // that the engine has to run
 };
 
 // Not thread-safe.
@@ -40,6 +42,9 @@ class KernelRunner {
  public:
   KernelRunner(const DeviceModel& device, ExecMode mode, unsigned threads, uint64_t block_budget)
       : device_(device), mode_(mode), block_budget_(block_budget), pool_(threads) {}
+
+  // Kernels in it take the times it gives; nullptr: none. Must outlive this.
+  void set_costs(const CostFile* costs) { costs_ = costs; }
 
   LaunchOutcome run(const Launch& launch, ClientMemory& memory, uint64_t model_ns);
 
@@ -63,11 +68,13 @@ class KernelRunner {
   Counted sampled(const Launch& launch, ClientMemory& memory, uint64_t model_ns);
   Counted sample(const Launch& launch, ClientMemory& memory, uint64_t model_ns);
   static SampleKeys sample_keys(const Launch& launch);
+  bool find_given_cost(const Launch& launch, LaunchOutcome& outcome) const;
 
   const DeviceModel& device_;
   ExecMode mode_;
   uint64_t block_budget_;
   BlockPool pool_;
+  const CostFile* costs_ = nullptr;
   uint64_t launches_ = 0;
   std::unordered_map<uint64_t, Counted> samples_;    // by SampleKeys::exact
   std::unordered_map<uint64_t, Variants> variants_;  // by SampleKeys::shape

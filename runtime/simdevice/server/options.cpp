@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "runtime/simdevice/sim_messages.h"
 
@@ -60,6 +61,13 @@ Status set_devices(ServerOptions& options, std::string_view value) {
   return {};
 }
 
+Status set_costs(ServerOptions& options, const std::string& path) {
+  auto costs = CostFile::read(path);
+  if (!costs.ok()) return Error{0, "cost file " + costs.error().message};
+  options.costs = std::move(*costs);
+  return {};
+}
+
 Status set_option(ServerOptions& options, std::string_view name, std::string_view value) {
   if (name == "--socket") {
     options.socket_path = value;
@@ -71,6 +79,8 @@ Status set_option(ServerOptions& options, std::string_view name, std::string_vie
     return set_time_scale(options, value);
   } else if (name == "--exec") {
     return set_exec(options, value);
+  } else if (name == "--cost-file") {
+    return set_costs(options, std::string(value));
   } else if (name == "--timeline") {
     options.timeline_path = value;
   } else if (name == "--linger-s") {
@@ -92,6 +102,9 @@ Status set_option(ServerOptions& options, std::string_view name, std::string_vie
 Result<ServerOptions> parse_options(std::span<char* const> arguments) {
   ServerOptions options;
   options.device = find_device_model("");
+  // Clients start the server with their environment.
+  if (const char* path = std::getenv("SIMGPU_COST_FILE"); path != nullptr && *path != '\0')
+    if (Status status = set_costs(options, path); !status) return status.error();
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view name = arguments[i];
     if (name == "--foreground") {
