@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/simdevice/exec/cluster.h"
+#include "runtime/simdevice/exec/specials.h"
 #include "runtime/simdevice/exec/warp.h"
 
 namespace gacer::simdevice {
@@ -20,7 +21,9 @@ void BlockRun::start(const LaunchContext& launch, uint64_t block_linear, Cluster
   coords_ = {static_cast<uint32_t>(block_linear % grid[0]),
              static_cast<uint32_t>(block_linear / grid[0] % grid[1]),
              static_cast<uint32_t>(block_linear / grid[0] / grid[1])};
-  shared_bytes_ = uint64_t{launch.info->static_smem_bytes} + launch.shape.dynamic_smem_bytes;
+  shared_bytes_ = own_shared_bytes();
+  if (uses_reserved_shared(launch.code->special_used))
+    shared_bytes_ = reserved_begin(shared_bytes_) + kReservedSharedBytes;
   shared_.assign(shared_bytes_, 0);
   barriers_ = {};
   traffic_.reset((launch.shape.threads_per_block() + kLanes - 1) / kLanes);

@@ -71,7 +71,10 @@ class BlockRun {
   const LaunchContext& launch() const { return *launch_; }
   const std::array<uint32_t, 3>& coords() const { return coords_; }
   std::vector<uint8_t>& shared() { return shared_; }
-  uint64_t shared_bytes() const { return shared_bytes_; }
+  uint64_t shared_bytes() const { return shared_bytes_; }  // with what is reserved
+  uint64_t own_shared_bytes() const {
+    return uint64_t{launch_->info->static_smem_bytes} + launch_->shape.dynamic_smem_bytes;
+  }
   TrafficMeter& traffic() { return traffic_; }
   const MemoryRegion*& region_hint() { return region_hint_; }
   uint64_t issued_so_far() const { return issued_; }

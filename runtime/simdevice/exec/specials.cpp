@@ -68,7 +68,7 @@ void Warp::fill_special(const SpecialInfo& info) {
                            block_->coords(),
                            first_thread_ / kLanes,
                            first_thread_,
-                           static_cast<uint32_t>(block_->shared_bytes()),
+                           static_cast<uint32_t>(block_->own_shared_bytes()),
                            launch.shape.dynamic_smem_bytes};
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     const uint64_t value = special_value(info.id, from, lane);

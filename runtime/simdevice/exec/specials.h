@@ -24,6 +24,17 @@ struct SpecialInfo {
 // nullopt: no such special register (or one that is not supported).
 std::optional<SpecialInfo> special_from(std::string_view spelling);
 
+// The shared memory that %reserved_smem_offset_* name: behind a block's own `shared` bytes.
+inline constexpr uint32_t kReservedSharedBytes = 1024;
+inline constexpr uint32_t reserved_begin(uint64_t shared) {
+  return static_cast<uint32_t>((shared + 15) & ~uint64_t{15});
+}
+inline constexpr bool uses_reserved_shared(uint64_t special_used) {
+  const auto bit = [](Special id) { return uint64_t{1} << static_cast<uint32_t>(id); };
+  return (special_used & (bit(Special::kReservedBegin) | bit(Special::kReservedEnd) |
+                          bit(Special::kReserved0) | bit(Special::kReserved1))) != 0;
+}
+
 // Set anew for each block, not only for each launch.
 inline constexpr bool differs_by_block(Special id) {
   return id >= Special::kCtaidX;

@@ -51,3 +51,13 @@ __global__ void __cluster_dims__(2, 1, 1) cluster(int* o) {
   c.sync();
 }
 #endif
+
+#if __CUDA_ARCH__ >= 800
+extern "C" __global__ void wide_tiles(int* o) {
+  const auto tile = cg::tiled_partition<64>(cg::this_thread_block());
+  const int i = static_cast<int>(threadIdx.x);
+  const int sum = cg::reduce(tile, i, cg::plus<int>()), third = tile.shfl(i, 3);
+  tile.sync();
+  o[i] = sum + third * 1000 + (tile.any(i == 100) ? 1 : 0);
+}
+#endif
