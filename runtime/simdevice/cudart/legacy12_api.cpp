@@ -41,6 +41,8 @@ using namespace gacer::cudart;
 
 namespace {
 
+constexpr int kVersion12 = 12090;  // the newest toolkit of that major version
+
 // A device ordinal as 12 gave it; cudaCpuDeviceId is the host.
 cudaMemLocation location_of(int device) {
   if (device == cudaCpuDeviceId) return {cudaMemLocationTypeHost, 0};
@@ -96,6 +98,20 @@ OLD(cudaPointerGetAttributes, CBID(cudaPointerGetAttributes_v4000), kContext,
       RT_TRY(impl::cudaPointerGetAttributes(driver, &all, ptr));
       return give(all, attributes, kPointerBytes12);
     })
+
+OLD(cudaRuntimeGetVersion, CBID(cudaRuntimeGetVersion_v3020), kNothing, (int* version), {
+  if (version == nullptr) return cudaErrorInvalidValue;
+  *version = kVersion12;
+  return cudaSuccess;
+})
+// The driver's functions in the form that they had then.
+OLD_STREAM(cudaGetDriverEntryPoint, CBID(cudaGetDriverEntryPoint_v11030), kDriver,
+           (const char* symbol, void** function, unsigned long long flags,
+            cudaDriverEntryPointQueryResult* status),
+           {
+             return impl::cudaGetDriverEntryPointByVersion(driver, symbol, function, kVersion12,
+                                                           flags, status);
+           })
 
 OLD(cudaMemAdvise, CBID(cudaMemAdvise_v8000), kContext,
     (const void* ptr, size_t count, cudaMemoryAdvise advice, int device),

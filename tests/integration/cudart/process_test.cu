@@ -124,6 +124,9 @@ TEST(Programs12, FindTheirOwnForm) {
   ASSERT_NE(nullptr, runtime) << dlerror();
   const auto old = [&](const char* name) { return dlvsym(runtime, name, "libcudart.so.12"); };
   EXPECT_NE(nullptr, old("cudaMalloc"));
+  int version = 0;
+  ASSERT_CUDA(reinterpret_cast<cudaError_t (*)(int*)>(old("cudaRuntimeGetVersion"))(&version));
+  EXPECT_EQ(12, version / 1000);
   struct Attributes12 {
     int type, device;
     void *device_pointer, *host_pointer;

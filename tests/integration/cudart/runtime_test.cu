@@ -425,6 +425,22 @@ TEST(Pools, StreamOrderedMemory) {
   EXPECT_CUDA(cudaStreamDestroy(stream));
 }
 
+TEST(Threads, UseTheRuntimeAtTheSameTime) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([] {
+      DeviceBuffer<int> out(64);
+      cudaStream_t stream;
+      EXPECT_CUDA(cudaStreamCreate(&stream));
+      EXPECT_CUDA(cudaMemsetAsync(out.get(), 0, 256, stream));
+      for (int i = 0; i < 20; ++i) add_one<<<2, 32, 0, stream>>>(out.get(), 64);
+      EXPECT_CUDA(cudaStreamSynchronize(stream));
+      EXPECT_EQ(20, out.read()[63]);
+      EXPECT_CUDA(cudaStreamDestroy(stream));
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST(Versions, AreThoseOfTheToolkit) {
   int runtime = 0, driver = 0;
   ASSERT_CUDA(cudaRuntimeGetVersion(&runtime));
