@@ -180,7 +180,9 @@ enum class FaultKind {
   kTrap,
   kAssert,
   kUnsupported,
-  kTimeout
+  kTimeout,
+  kInvalidPc,      // a call of what is no function
+  kStackOverflow,  // calls nested too deep
 };
 
 struct Fault {

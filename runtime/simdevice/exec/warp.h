@@ -143,6 +143,7 @@ class Warp {
   Step at_barrier(const BasicBlock& bb);
   Step exit_lanes(const BasicBlock& bb);
   Step return_lanes(const BasicBlock& bb);
+  static bool can_enter(const CallSite& site, const FunctionCode& callee);
   bool enter(const CallSite& site, const FunctionCode& callee, uint32_t mask, int32_t caller);
   void copy_locals(uint32_t from, uint32_t to, uint32_t bytes, uint32_t mask);
 

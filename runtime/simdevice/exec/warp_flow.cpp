@@ -246,10 +246,11 @@ Warp::Step Warp::call(const BasicBlock& bb) {
       function = value - kFunctionTag;
     }
     if (function >= functions.size() || !enter(site, functions[function], same, caller)) {
-      block_->fail(FaultKind::kUnsupported,
+      const bool known = function < functions.size() && can_enter(site, functions[function]);
+      block_->fail(known ? FaultKind::kStackOverflow : FaultKind::kInvalidPc,
                    block_->where(first_thread_ + static_cast<uint32_t>(__builtin_ctz(same))) +
                        ", line " + std::to_string(bb.line) +
-                       ": call of no function, or the call stack is full");
+                       (known ? ": the call stack is full" : ": call of no function"));
       return Step::kFault;
     }
     left &= ~same;
@@ -259,10 +260,13 @@ Warp::Step Warp::call(const BasicBlock& bb) {
   return Step::kNodeOver;
 }
 
+bool Warp::can_enter(const CallSite& site, const FunctionCode& callee) {
+  return callee.defined && !callee.is_entry && callee.params.size() == site.arguments.size() &&
+         callee.returns.size() >= site.returns.size();
+}
+
 bool Warp::enter(const CallSite& site, const FunctionCode& callee, uint32_t mask, int32_t caller) {
-  if (!callee.defined || callee.is_entry || callee.params.size() != site.arguments.size() ||
-      callee.returns.size() < site.returns.size())
-    return false;
+  if (!can_enter(site, callee)) return false;
   Node node;
   node.mask = mask;
   node.parent = caller;

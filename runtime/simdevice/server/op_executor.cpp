@@ -29,6 +29,10 @@ int cuda_error_of(FaultKind kind) {
       return CUDA_ERROR_ILLEGAL_INSTRUCTION;
     case FaultKind::kTimeout:
       return CUDA_ERROR_LAUNCH_TIMEOUT;
+    case FaultKind::kInvalidPc:
+      return CUDA_ERROR_INVALID_PC;
+    case FaultKind::kStackOverflow:
+      return CUDA_ERROR_HARDWARE_STACK_ERROR;
   }
   return CUDA_ERROR_UNKNOWN;
 }

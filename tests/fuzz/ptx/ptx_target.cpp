@@ -8,6 +8,7 @@
 
 #include "runtime/ptx/parser.h"
 #include "runtime/ptx/printer.h"
+#include "runtime/simdevice/exec/device_heap.h"
 #include "runtime/simdevice/exec/program.h"
 
 namespace gacer::fuzz {
@@ -27,15 +28,26 @@ void run_kernels(simdevice::Program& program) {
   std::vector<uint8_t> memory(kBytes);
   const simdevice::AddressSpace space({{kBase, kBytes, memory.data()}});
   program.bind_globals(std::vector<uint64_t>(program.globals().size(), kBase));
-  simdevice::LaunchShape shape;
-  shape.block = {40, 1, 1};
+  simdevice::DeviceHeap heap(1 << 12);
+  simdevice::GridLaunch launch;
+  launch.memory = &space;
+  launch.shape.grid = {2, 1, 1};
+  launch.shape.cluster = {2, 1, 1};
+  launch.shape.block = {40, 1, 1};
+  launch.budget_warp_instructions = 20'000;
+  launch.resident_blocks = 2;
+  launch.cooperative = true;
+  launch.heap = &heap;
+  launch.print = [](std::string_view) {};
   for (uint32_t k = 0; k < program.kernels().size(); ++k) {
     // Every parameter that is a whole pointer points to memory.
     std::vector<uint8_t> params(program.kernels()[k].param_bytes + 8);
     for (const auto& p : program.kernels()[k].params)
       if (p.bytes == 8) std::memcpy(&params[p.offset], &kBase, 8);
-    simdevice::BlockCounters counters;
-    program.run_block(k, shape, 0, params.data(), space, {}, 20'000, counters);
+    launch.kernel = k;
+    launch.params = params.data();
+    const auto run = program.start_grid(launch);
+    run->work({});
   }
 }
 

@@ -216,7 +216,7 @@ TEST(Calls, EndlessRecursionIsAFault) {
   ASSERT_NE(program, nullptr);
   const Fault fault =
       device.launch(*program, "k", shape(1, 32), Params().add(device.allocate(128)), 100'000'000);
-  EXPECT_EQ(fault.kind, FaultKind::kUnsupported);
+  EXPECT_EQ(fault.kind, FaultKind::kStackOverflow);
   EXPECT_THAT(fault.message, testing::HasSubstr("call stack"));
 }
 
