@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 #include "runtime/simdevice/image/elf_view.h"
 
@@ -176,29 +177,40 @@ class Reader {
     return holds ? &section : nullptr;
   }
 
-  // Addresses of variables inside variables: R_CUDA_64 (2) and R_CUDA_G64 (4).
+  // Addresses of variables inside variables. An entry without an addend has it in its place.
   void read_relocations(Cubin& out) {
-    const ElfSection* list = elf_.section(".rela.nv.global.init");
-    if (list == nullptr) return;
-    for (size_t at = 0; at + sizeof(Elf64_Rela) <= list->bytes.size(); at += sizeof(Elf64_Rela)) {
-      const auto entry = word<Elf64_Rela>(list->bytes, at);
+    if (const ElfSection* list = elf_.section(".rela.nv.global.init"))
+      read_list<Elf64_Rela>(list->bytes, out);
+    if (const ElfSection* list = elf_.section(".rel.nv.global.init"))
+      read_list<Elf64_Rel>(list->bytes, out);
+  }
+
+  // R_CUDA_64 (2) and R_CUDA_G64 (4).
+  template <typename Entry>
+  void read_list(std::span<const uint8_t> list, Cubin& out) {
+    for (size_t at = 0; at + sizeof(Entry) <= list.size(); at += sizeof(Entry)) {
+      const auto entry = word<Entry>(list, at);
       const uint64_t type = ELF64_R_TYPE(entry.r_info), symbol = ELF64_R_SYM(entry.r_info);
       if ((type != 2 && type != 4) || symbol >= symbols_.size() || global_of_symbol_[symbol] < 0)
         continue;
-      place_relocation(out, entry, static_cast<uint32_t>(global_of_symbol_[symbol]));
+      std::optional<int64_t> addend;
+      if constexpr (std::is_same_v<Entry, Elf64_Rela>) addend = entry.r_addend;
+      place_relocation(out, entry.r_offset, addend,
+                       static_cast<uint32_t>(global_of_symbol_[symbol]));
     }
   }
 
-  void place_relocation(Cubin& out, const Elf64_Rela& entry, uint32_t target) {
+  void place_relocation(Cubin& out, uint64_t place, std::optional<int64_t> addend,
+                        uint32_t target) {
     for (size_t i = 0; i < symbols_.size(); ++i) {
       if (global_of_symbol_[i] < 0) continue;
       CubinGlobal& global = out.globals[static_cast<size_t>(global_of_symbol_[i])];
-      const uint64_t offset = entry.r_offset - symbols_[i].symbol.st_value;
+      const uint64_t offset = place - symbols_[i].symbol.st_value;
       const auto room = global.initial.size();
       if (elf_.sections()[symbols_[i].symbol.st_shndx].name != ".nv.global.init" || room < 8 ||
           offset > room - 8)
         continue;
-      std::memcpy(global.initial.data() + offset, &entry.r_addend, 8);
+      if (addend) std::memcpy(global.initial.data() + offset, &*addend, 8);
       global.relocations.emplace_back(offset, target);
       return;
     }

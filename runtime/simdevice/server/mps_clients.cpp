@@ -12,12 +12,6 @@
 namespace gacer::simdevice {
 namespace {
 
-// Ended by the control daemon: no fault of the hardware.
-bool faulted(const Client& client) {
-  return client.mps && client.sticky_error != 0 &&
-         client.sticky_error != CUDA_ERROR_MPS_CLIENT_TERMINATED;
-}
-
 bool share_a_device(const Client& one, const Client& other, uint32_t devices) {
   for (uint32_t device = 0; device < devices; ++device)
     if (one.memory.has_context_on(device) && other.memory.has_context_on(device)) return true;
@@ -45,22 +39,23 @@ void tell_mps_left(const Client& client) {
 }
 
 bool spread_mps_faults(const Clients& clients, OpExecutor& executor, uint32_t devices) {
-  bool any = false;
   for (const auto& [fd, source] : clients) {
-    if (!source->known() || !faulted(*source)) continue;
-    any = true;
-    for (const auto& [other_fd, other] : clients)
-      if (other->known() && other->mps && other->sticky_error == 0 &&
-          share_a_device(*source, *other, devices))
-        executor.fail(*other, source->sticky_error,
-                      "a fault of an MPS client ends all that share the device");
+    if (!source->mps || !source->device_fault) continue;
+    for (const auto& [other_fd, other] : clients) {
+      if (!other->mps || other->sticky_error != 0 || !share_a_device(*source, *other, devices))
+        continue;
+      other->fault_of_other = true;
+      executor.fail(*other, source->sticky_error,
+                    "a fault of an MPS client ends all that share the device");
+    }
   }
-  return any;
+  return mps_recovers(clients);
 }
 
 bool mps_recovers(const Clients& clients) {
-  return std::any_of(clients.begin(), clients.end(),
-                     [](const auto& entry) { return faulted(*entry.second); });
+  return std::any_of(clients.begin(), clients.end(), [](const auto& entry) {
+    return entry.second->mps && (entry.second->device_fault || entry.second->fault_of_other);
+  });
 }
 
 bool over_mps_limit(const Client& client, const DeviceMemory& device, uint64_t bytes) {

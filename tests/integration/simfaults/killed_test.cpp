@@ -146,7 +146,7 @@ TEST(Killed, AtAnyMomentTheServerStaysSoundAndAllMemoryComesBack) {
   for (int round = 0; round < 12; ++round) {
     std::vector<Child> victims;
     for (int i = 0; i < 3; ++i) {
-      const unsigned seed = random();
+      const auto seed = static_cast<unsigned>(random());
       victims.emplace_back([seed] {
         everything(seed);
         return 0;

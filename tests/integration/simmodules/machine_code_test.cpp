@@ -83,11 +83,11 @@ TEST_F(MachineCodeTest, LaunchesAreCheckedAsOthersAre) {
   int n = 1;
   params[1] = &step;
   params[2] = &n;
-  CU_IS(CUDA_ERROR_INVALID_VALUE,
+  CU_IS(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
         cuLaunchKernel(add_all_, 1, 1, 1, 256, 1, 1, 0, nullptr, params, nullptr));
 }
 
-TEST_F(MachineCodeTest, AFatBinaryWithPtxToocomputes) {
+TEST_F(MachineCodeTest, AFatBinaryWithPtxTooComputes) {
   load("machine_both.fatbin");
   const CUdeviceptr data = allocate_ints({1, 2, 3});
   CU_OK(launch(data, 3));
@@ -156,6 +156,30 @@ TEST_F(MachineCodeTest, JitOptionsAreHonoured) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(values[2]), strlen(info));
   memcpy(&ms, &values[4], sizeof ms);
   EXPECT_GE(ms, 0.0f);
+}
+
+// A kernel that has 120 values alive at once.
+std::string crowded_kernel(const std::string& directives) {
+  std::string loads, sums;
+  for (int i = 0; i < 120; ++i) {
+    const std::string n = std::to_string(i);
+    loads += "ld.global.u32 %r" + n + ", [%rd1+" + std::to_string(4 * i) + "];\n";
+    sums = "add.u32 %r200, %r200, %r" + n + ";\n" + sums;
+  }
+  return ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry crowded(.param .u64 p)\n" +
+         directives + "\n{\n.reg .b32 %r<201>;\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [p];\n" +
+         loads + "mov.u32 %r200, 0;\n" + sums + "st.global.u32 [%rd1], %r200;\nret;\n}\n";
+}
+
+TEST_F(MachineCodeTest, LaunchBoundsCapTheRegistersOfPtx) {
+  const auto registers = [&](const std::string& directives) {
+    EXPECT_EQ(CUDA_SUCCESS, cuModuleLoadData(&code_, crowded_kernel(directives).c_str()));
+    EXPECT_EQ(CUDA_SUCCESS, cuModuleGetFunction(&add_all_, code_, "crowded"));
+    return attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
+  };
+  EXPECT_GT(registers(""), 110);
+  EXPECT_EQ(registers(".maxntid 256, 1, 1\n.minnctapersm 4"), 64);
+  EXPECT_EQ(registers(".maxnreg 40"), 40);
 }
 
 TEST_F(MachineCodeTest, AnIsaOfALaterToolkitHasItsOwnError) {
