@@ -60,10 +60,22 @@ def v100_name(published):
     raise ValueError(f"unknown micro-benchmark: {published['what']}")
 
 
+def ratio_rows(published, simulated):
+    """What sharing does: together against one after the other, or against alone."""
+    for name in dict.fromkeys(name for name, _ in published if name.endswith("colocated")):
+        told = dict(reversed(published))  # the first of several runs
+        for base in ("sequential", "alone"):
+            other = name.replace("colocated", base)
+            if other in told:
+                yield row("v100_ratio", f"{name} / {base}", told[name] / told[other], simulated[name] / simulated[other])
+                break
+
+
 def v100(data, programs):
     simulated = figures(programs / "validate_micro", programs / "validate_kernels.ptx", "V100", V100_PCIE_MHZ)
-    return [row("v100", v100_name(published), float(published["avg_ms"]), simulated[v100_name(published)])
-            for published in read(data / "gpu-util-interference/v100_microbench.csv")]
+    published = [(v100_name(entry), float(entry["avg_ms"])) for entry in
+                 read(data / "gpu-util-interference/v100_microbench.csv")]
+    return [row("v100", name, value, simulated[name]) for name, value in published] + [*ratio_rows(published, simulated)]
 
 
 def titanv(data, programs):
@@ -94,11 +106,26 @@ FLOOR_MS = 0.4  # some times the 25 to 90 us of host time in each figure
 PER_OPERATOR = 12
 
 
+def ceil_div(a, b):
+    return -(-a // b)
+
+
+def gemm_line(number, entry):
+    """Launch shape and tile as traced: blocks may split the depth of a tile, or make several tiles."""
+    batch, m, n, k = (int(entry[c]) for c in "BMNK")
+    blocks = int(entry["gx"]) * int(entry["gy"]) * int(entry["gz"])
+    tile = re.search(r"(\d+)x(\d+)", entry["kernel"])
+    rows, columns = map(int, tile.groups()) if tile else (128, 128)
+    # Libraries see row-major products as transposed ones.
+    tiles = min(ceil_div(m, rows) * ceil_div(n, columns), ceil_div(n, rows) * ceil_div(m, columns))
+    depth = ceil_div(batch * tiles * k, blocks)
+    size = batch * 4 * (m * k + k * n + m * n)
+    return f"{number} gemm {blocks} {int(entry['bx']) * int(entry['by'])} {rows} {columns} {depth} {size}"
+
+
 def operator_line(number, entry):
     op = OPERATORS[entry["op"]]
-    if op == "gemm":
-        return f"{number} gemm {entry['B']} {entry['M']} {entry['N']} {entry['K']}"
-    return f"{number} {op} {entry['B']} {entry['H']}"
+    return gemm_line(number, entry) if op == "gemm" else f"{number} {op} {entry['B']} {entry['H']}"
 
 
 def kernels(data, programs):
@@ -174,9 +201,9 @@ def quantile(values, share):
 def gavel(data, programs):
     published = [float(e["sum_normalised"]) for e in read(data / "gavel/colocated_throughput.csv.gz")
                  if e["gpu"] == "v100" and e["sum_normalised"]]
-    scenarios = [Scenario("V100", name, [orion_job(data, name, wanted=4)]) for name in GAVEL_JOBS]
+    scenarios = [Scenario("V100", name, [orion_job(data, name, wanted=3)]) for name in GAVEL_JOBS]
     pairs = list(itertools.combinations_with_replacement(GAVEL_JOBS, 2))
-    scenarios += [Scenario("V100", f"{a}+{b}", [orion_job(data, a), orion_job(data, b)], until_ms=1500) for a, b in pairs]
+    scenarios += [Scenario("V100", f"{a}+{b}", [orion_job(data, a), orion_job(data, b)], until_ms=500) for a, b in pairs]
     done = replay(programs, scenarios)
     alone = {name: 1000 / done[name][0].mean_ms for name in GAVEL_JOBS}
     sums = []
@@ -188,10 +215,10 @@ def gavel(data, programs):
 
 # The twelve pairs; a public trace of the same network where there is one, else of one that resembles it.
 TALLY_LATENCY = {  # job, ms alone, requests
-    "bert_load0.5": (lambda data, **how: orion_job(data, "v100_bert_2_fwd", scale_to_ms=4.05, **how), 4.05, 200),
-    # A tenth of the length, for time's sake: everything about it is shorter alike.
+    "bert_load0.5": (lambda data, **how: orion_job(data, "v100_bert_2_fwd", scale_to_ms=4.05, **how), 4.05, 80),
+    # Shorter, for time's sake: kernels of the length that a prefill of this kind has on an A100.
     "llama-2-7b_load0.5": (lambda data, **how: trace_job(data, "tracelens/qwen15_0p5b_prefill_b16_s559_h100", "H100",
-                                                         scale_to_ms=196.0, **how), 196.0, 12),
+                                                         scale_to_ms=49.0, **how), 49.0, 20),
 }
 TALLY_BATCH = {
     "whisper-large-v3_train_16": lambda data, **how: orion_job(data, "v100_bert_2_fwd", **how),

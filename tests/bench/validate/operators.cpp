@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // validate_operators KERNELS.ptx KEY MHZ < ROWS: predicted durations of single operators. A row:
-// "NAME OP ROWS WIDTH" or "NAME gemm BATCH M N K"; prints "NAME<tab>ms". Element-wise operators,
-// softmax and layer norm are executed (plain kernels of kernels.cu, not a library's); products of
-// matrices are counted from the arithmetic of tiles of 128 x 128.
+// "NAME OP ROWS WIDTH" or "NAME gemm BLOCKS THREADS TILE_ROWS TILE_COLUMNS DEPTH BYTES" (depth: of
+// one block, bytes: of all matrices); prints "NAME<tab>ms". Element-wise operators, softmax and
+// layer norm are executed (plain kernels of kernels.cu, not a library's); products of matrices are
+// counted from the arithmetic of their tiles.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -28,7 +30,7 @@ class Operators {
   explicit Operators(Lab& lab) : lab_(lab), memory_(lab.allocate(kBytes)) {}
 
   double rows(const std::string& op, uint64_t rows, uint64_t width) {
-    const uint64_t bytes = rows * width * 4;
+    const uint64_t bytes = (rows * width * 4 + 255) / 256 * 256;
     const bool two = op == "add";
     if (3 * bytes > kBytes) give_up("an operator of more than 21 GiB");
     const uint64_t in = memory_, other = in + bytes, out = other + bytes;
@@ -44,27 +46,30 @@ class Operators {
     return time_ns(lab_, lab_.run(op, blocks, 128, arguments, (two ? 3 : 2) * bytes));
   }
 
-  // Tiles of 128 x 128 by 256 threads, operands through shared memory: what libraries do for fp32.
-  double gemm(uint64_t batch, uint64_t m, uint64_t n, uint64_t k) {
-    constexpr uint64_t kTile = 128, kWarps = 8;
-    const uint64_t blocks = batch * ((m + kTile - 1) / kTile) * ((n + kTile - 1) / kTile);
+  // Blocks that make a tile each over a part of the depth, operands through shared memory, eight by
+  // eight results a thread: what libraries do for fp32.
+  struct Tiles {
+    uint64_t blocks = 1, threads = 256, rows = 128, columns = 128, depth = 1, footprint_bytes = 0;
+  };
+  double gemm(const Tiles& t) {
+    const uint64_t warps = std::max<uint64_t>(1, t.threads / 32);
     BlockCounters c;
-    c.warps = kWarps;
-    c.fp32_warp = kTile * kTile * k / 32;
-    c.shared_warp = c.shared_beats = 2 * kWarps * k * 2;  // two operands of eight elements, by four
+    c.warps = warps;
+    c.fp32_warp = t.rows * t.columns * t.depth / 32;
+    c.shared_warp = c.shared_beats = c.fp32_warp / 16;
     c.int_warp = c.fp32_warp / 32;
-    const uint64_t loads = 2 * kTile * k / 32 / 4;
-    c.memory_warp = c.shared_warp + 2 * loads;
-    c.warp_instructions = c.fp32_warp + c.int_warp + c.memory_warp;
-    c.longest_warp_instructions = c.warp_instructions / kWarps;
-    c.global_sectors_read = c.unique_bytes_read = 2 * kTile * k * 4;
-    c.global_sectors_read /= 32;
-    c.unique_bytes_written = kTile * kTile * 4;
+    c.unique_bytes_read = (t.rows + t.columns) * t.depth * 4;
+    c.unique_bytes_written = t.rows * t.columns * 4;
+    c.global_sectors_read = c.unique_bytes_read / 32;
     c.global_sectors_written = c.unique_bytes_written / 32;
-    // A step of eight of k: one round of loads, hidden behind the arithmetic of the step before.
+    c.memory_warp = c.shared_warp + c.unique_bytes_read / 512 * 2;
+    c.warp_instructions = c.fp32_warp + c.int_warp + c.memory_warp;
+    c.longest_warp_instructions = c.warp_instructions / warps;
+    // Loads are hidden behind the arithmetic of the step before: 64 independent sums a thread.
     c.chain[static_cast<size_t>(Latency::kAlu)] = c.fp32_warp / 64 * 16;
-    const KernelShape shape{256, 128, 32768, blocks, batch * 4 * (m * k + k * n + m * n)};
-    return time_ns(lab_, {kernel_cost(lab_.device(), shape, c, 1), blocks});
+    const KernelShape shape{static_cast<uint32_t>(t.threads), 128, 32768, t.blocks,
+                            t.footprint_bytes};
+    return time_ns(lab_, {kernel_cost(lab_.device(), shape, c, 1), t.blocks});
   }
 
  private:
@@ -90,11 +95,16 @@ int main(int argc, char** argv) {
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream in(line);
     std::string name, op;
-    uint64_t a = 0, b = 0, c = 0, d = 0;
-    in >> name >> op >> a >> b;
-    if (op == "gemm") in >> c >> d;
+    in >> name >> op;
+    Operators::Tiles t;
+    uint64_t rows = 0, width = 0;
+    if (op == "gemm") {
+      in >> t.blocks >> t.threads >> t.rows >> t.columns >> t.depth >> t.footprint_bytes;
+    } else {
+      in >> rows >> width;
+    }
     if (!in) give_up("not a row: " + line);
-    const double ns = op == "gemm" ? operators.gemm(a, b, c, d) : operators.rows(op, a, b);
+    const double ns = op == "gemm" ? operators.gemm(t) : operators.rows(op, rows, width);
     std::printf("%s\t%.6f\n", name.c_str(), ns / 1e6);
   }
 }
