@@ -19,8 +19,8 @@ constexpr std::pair<std::string_view, MatrixType> kTypes[] = {
 // As RoundTo of lane_math.h counts.
 constexpr std::string_view kRoundings[] = {"rn", "rz", "rm", "rp"};
 
-constexpr std::string_view kPlain[] = {"sync", "aligned", "mma", "load", "store",
-                                       "popc", "a",       "b",   "c",    "d"};
+constexpr std::string_view kPlain[] = {"sync", "aligned", "mma", "mma_async", "load", "store",
+                                       "popc", "a",       "b",   "c",         "d"};
 
 // "m16n8k16"
 bool read_shape(std::string_view text, MatrixSpec& spec) {
