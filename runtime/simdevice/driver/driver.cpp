@@ -50,7 +50,9 @@ CUresult Driver::connect() {
   const Status opened = open_device();
   if (!opened.ok()) {
     sim_log(LogLevel::kError, "no simulated device: %s", opened.error().message.c_str());
-    return CUDA_ERROR_NO_DEVICE;
+    // MPS recovers from a fault: the one refusal that has an error of its own.
+    const bool recovers = opened.error().code == CUDA_ERROR_MPS_SERVER_NOT_READY;
+    return recovers ? CUDA_ERROR_MPS_SERVER_NOT_READY : CUDA_ERROR_NO_DEVICE;
   }
   if (devices_.empty()) {
     link_.abandon();

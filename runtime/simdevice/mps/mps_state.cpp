@@ -80,8 +80,14 @@ std::string set_limit(MpsSettings& settings, std::string_view device_word,
   return limit_text(settings, *device);
 }
 
+// A process that has ended but is not waited for yet is none.
 bool alive(int pid) {
-  return ::kill(pid, 0) == 0 || errno == EPERM;
+  if (::kill(pid, 0) != 0 && errno != EPERM) return false;
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  std::string stat;
+  std::getline(in, stat);
+  const size_t name_end = stat.rfind(')');
+  return name_end == std::string::npos || stat.substr(name_end, 3) != ") Z";
 }
 
 std::string command_line(int pid) {

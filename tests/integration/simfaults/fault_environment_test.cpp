@@ -82,7 +82,7 @@ TEST(FaultEnvironment, OtherProcessesAreNotConcerned) {
 TEST(FaultEnvironment, AMisspeltRuleEndsCuInit) {
   EXPECT_EQ(Child::checking([] {
               setenv("SIMGPU_FAULT", "lunch@1", 1);
-              CU_IS(CUDA_ERROR_INVALID_VALUE, cuInit(0));
+              CU_IS(CUDA_ERROR_NO_DEVICE, cuInit(0));
             }).wait(),
             0);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPS as programs and administrators see it: the control program, its limits, the variables of
 // clients.
+#include <signal.h>
+
 #include <cstdlib>
 #include <fstream>
 
@@ -181,10 +183,12 @@ TEST_F(MpsClients, AFaultIsReportedToAllClientsAndInTheServersStatus) {
 }
 
 TEST_F(MpsClients, TheDaemonsPidLiesInThePipeDirectory) {
-  std::ifstream in(directory() + "/nvidia-cuda-mps-control.pid");
   int pid = 0;
-  in >> pid;
-  EXPECT_GT(pid, 0);
+  EXPECT_TRUE(wait_until([&] {
+    std::ifstream in(directory() + "/nvidia-cuda-mps-control.pid");
+    in >> pid;
+    return pid > 0;
+  }));
   EXPECT_EQ(kill(pid, 0), 0);
 }
 
