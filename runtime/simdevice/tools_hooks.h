@@ -44,9 +44,9 @@ struct ToolsActivity {
   uint32_t context_id = 0;
   uint32_t stream_id = 0;
   uint64_t queued_ns = 0, start_ns = 0, end_ns = 0;
-  uint64_t bytes = 0;      // copies and memsets
-  uint32_t copy_kind = 0;  // CUpti_ActivityMemcpyKind
-  uint32_t value = 0;      // memsets
+  uint64_t bytes = 0;                   // copies and memsets
+  uint32_t copy_kind = 0;               // CUpti_ActivityMemcpyKind
+  uint32_t value = 0;                   // memsets
   uint32_t src_kind = 0, dst_kind = 0;  // CUpti_ActivityMemoryKind; memsets: dst_kind
   uint64_t graph_node_id = 0;
   const char* name = nullptr;  // kernels; lives as long as the process

@@ -96,8 +96,8 @@ CUresult cuGetProcAddress(const char* name, void** out, int version, cuuint64_t 
   return status == ProcStatus::kFound ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
-// The tables behind this call are undocumented; they are neither offered nor imitated. One of our own
-// (tools_hooks.h) is.
+// The tables behind this call are undocumented; they are neither offered nor imitated. One of our
+// own (tools_hooks.h) is.
 CUresult cuGetExportTable(const void** table, const CUuuid* id) {
   if (table == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   static_assert(sizeof id->bytes == sizeof gacer::simdevice::kToolsHooksId);

@@ -11,6 +11,7 @@ constexpr uint64_t kStepNs = kSamplePeriodNs / 32;
 }  // namespace
 
 void WindowedTotal::note(uint64_t now_ns, uint64_t total) {
+  if (!points_.empty()) now_ns = std::max(now_ns, points_.back().at_ns);
   const size_t count = points_.size();
   // The last point moves with time until it is a step away from the one before.
   if (count >= 2 && now_ns - points_[count - 2].at_ns < kStepNs) points_.pop_back();
@@ -24,8 +25,8 @@ uint64_t WindowedTotal::total_at(uint64_t at_ns) const {
   if (after == points_.begin()) return after->total;
   const Point& before = *std::prev(after);
   if (after == points_.end()) return before.total;
-  const double share = static_cast<double>(at_ns - before.at_ns) /
-                       static_cast<double>(after->at_ns - before.at_ns);
+  const double share =
+      static_cast<double>(at_ns - before.at_ns) / static_cast<double>(after->at_ns - before.at_ns);
   return before.total +
          static_cast<uint64_t>(share * static_cast<double>(after->total - before.total));
 }

@@ -11,8 +11,9 @@ namespace gacer::simdevice {
 // As nvidia-smi: "between 1 second and 1/6 second, depending on the product" (nvmlUtilization_t).
 inline constexpr uint64_t kSamplePeriodNs = 166'666'667;
 
-// An amount that grows with time and is asked for its growth over the sample period. Times must not
-// decrease; within a step of a 32nd of the period the amount is taken to grow evenly.
+// An amount that grows with time and is asked for its growth over the sample period. Between
+// two notes, and within a step of a 32nd of the period, the amount is taken to grow evenly. A time
+// before the last one counts as that.
 class WindowedTotal {
  public:
   // The amount is `total` at `now_ns`.

@@ -14,12 +14,8 @@ void DeviceUsage::kernel_ended(const Client* client, uint64_t now_ns) {
 }
 
 void DeviceUsage::memory_moved(uint64_t start_ns, uint64_t end_ns, uint64_t bytes) {
-  const uint64_t lasted_ns = end_ns - start_ns;
-  double share = 1;
-  if (lasted_ns > kSamplePeriodNs)
-    share = static_cast<double>(kSamplePeriodNs) / static_cast<double>(lasted_ns);
-  memory_.note(end_ns, memory_bytes_);
-  memory_bytes_ += static_cast<uint64_t>(static_cast<double>(bytes) * share);
+  memory_.note(start_ns, memory_bytes_);
+  memory_bytes_ += bytes;
   memory_.note(end_ns, memory_bytes_);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an observer is told of one device: when kernels ran, whose, and how much memory moved. Fed by
-// the op executor as operations start and end. Model time; not thread-safe.
+// What an observer is told of one device: when kernels ran, whose, and how much memory moved. Fed
+// by the op executor as operations start and end. Model time; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,7 @@ class DeviceUsage {
  public:
   void kernel_started(const Client* client, uint64_t now_ns);
   void kernel_ended(const Client* client, uint64_t now_ns);
-  // An operation from `start_ns` to `end_ns` has moved `bytes` to or from device memory. What lies
-  // before the window that ends with it is left out.
+  // An operation from `start_ns` to `end_ns` has moved `bytes` to or from device memory, evenly.
   void memory_moved(uint64_t start_ns, uint64_t end_ns, uint64_t bytes);
   // Its kernels run no longer.
   void forget_client(const Client* client, uint64_t now_ns);

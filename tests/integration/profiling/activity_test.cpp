@@ -195,6 +195,7 @@ TEST_F(ActivityTest, KernelsOfAGraphBelongToItsLaunch) {
 // What libcudart does around its driver calls.
 TEST_F(ActivityTest, RuntimeCallItsDriverCallAndTheKernelShareACorrelationId) {
   const CUdeviceptr data = allocate_ints({0});
+  ToolsHooks& table = hooks();  // before anything is reported
   Recorder recorder({kKernel, kDriver, kRuntime, kExternal});
   ASSERT_EQ(CUPTI_SUCCESS,
             cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, 4711));
@@ -203,13 +204,13 @@ TEST_F(ActivityTest, RuntimeCallItsDriverCallAndTheKernelShareACorrelationId) {
   call.domain = simdevice::ToolsDomain::kRuntime;
   call.cbid = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
   call.function = "cudaLaunchKernel";
-  call.correlation_id = hooks().next_correlation();
-  hooks().set_thread_correlation(call.correlation_id);
-  hooks().on_call.load()(call, true);
+  call.correlation_id = table.next_correlation();
+  table.set_thread_correlation(call.correlation_id);
+  table.on_call.load()(call, true);
   CU_OK(add_one(data, 1));
   call.result = &success;
-  hooks().on_call.load()(call, false);
-  hooks().set_thread_correlation(0);
+  table.on_call.load()(call, false);
+  table.set_thread_correlation(0);
   uint64_t popped = 0;
   ASSERT_EQ(CUPTI_SUCCESS, cuptiActivityPopExternalCorrelationId(
                                CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &popped));
