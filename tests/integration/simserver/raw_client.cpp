@@ -226,6 +226,8 @@ uint64_t RawClient::launch(uint32_t stream, const Launch& launch) {
   message.grid[1] = message.grid[2] = message.block[1] = message.block[2] = 1;
   message.priority = launch.priority;
   message.dynamic_smem_bytes = launch.dynamic_smem_bytes;
+  message.cluster = launch.cluster;
+  message.flags = launch.flags;
   message.param_bytes = static_cast<uint32_t>(launch.params.size() * sizeof(uint64_t));
   message.op.header.bytes = static_cast<uint32_t>(sizeof message + message.param_bytes);
   std::vector<uint8_t> packet(message.op.header.bytes);

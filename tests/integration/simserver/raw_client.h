@@ -42,9 +42,11 @@ struct Launch {
   uint32_t kernel = 0;
   uint32_t grid_x = 1;
   uint32_t block_x = 32;
-  std::vector<uint64_t> params;
+  std::vector<uint64_t> params = {};
   int32_t priority = INT32_MIN;
   uint32_t dynamic_smem_bytes = 0;
+  uint32_t cluster = 0;  // as in KernelOp
+  uint32_t flags = 0;
 };
 
 class RawClient {
