@@ -59,7 +59,7 @@ void sim_log(LogLevel level, const char* format, ...) {
   vsnprintf(line, sizeof line, format, arguments);
   va_end(arguments);
   log_line(level, "simgpu", "%s", line);
-  if (level <= LogLevel::kWarn) keep(level, line);
+  if (level <= LogLevel::kInfo) keep(level, line);
 }
 
 LogLines kept_log_lines(uint32_t from) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Line log of the simulated driver; level from SIMGPU_LOG (error|warn|info|debug), default warn.
-// The newest errors and warnings are kept for cuLogs*, written or not. Thread-safe.
+// The newest lines but those for debugging are kept for cuLogs*, written or not. Thread-safe.
 #pragma once
 
 #include <cstdint>
