@@ -68,7 +68,8 @@ void stream_made(const ToolsCall& call, CUstream stream, unsigned flags, int pri
   resource(CUPTI_CBID_RESOURCE_STREAM_CREATED, context, stream);
 }
 
-void module_event(CUpti_CallbackIdResource id, const ToolsCall& call, CUmodule module) {
+// `module`: a CUmodule or a CUlibrary.
+void module_event(CUpti_CallbackIdResource id, const ToolsCall& call, const void* module) {
   // Machine code is not at hand: its size is 0.
   CUpti_ModuleResourceData data{};
   data.moduleId = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(module) >> 4);
@@ -126,6 +127,12 @@ bool module_loaded(const ToolsCall& call) {
     case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadFatBinary:
       module_event(kLoaded, call, *params_of<cuModuleLoadFatBinary_params>(call).module);
       return true;
+    case CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData:
+      module_event(kLoaded, call, *params_of<cuLibraryLoadData_params>(call).library);
+      return true;
+    case CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadFromFile:
+      module_event(kLoaded, call, *params_of<cuLibraryLoadFromFile_params>(call).library);
+      return true;
     default:
       return false;
   }
@@ -179,6 +186,9 @@ void resources_before(const ToolsCall& call) {
     case CUPTI_DRIVER_TRACE_CBID_cuModuleUnload:
       return module_event(CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, call,
                           params_of<cuModuleUnload_params>(call).hmod);
+    case CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload:
+      return module_event(CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, call,
+                          params_of<cuLibraryUnload_params>(call).library);
     default:
       return;
   }
