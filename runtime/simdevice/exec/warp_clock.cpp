@@ -55,9 +55,7 @@ bool sleep_handler(Warp& warp, const Insn& in, uint32_t mask) {
   uint32_t longest = 0;
   for (uint32_t rest = mask; rest != 0; rest &= rest - 1)
     longest = std::max(longest, warp.lanes<uint32_t>(in.a)[std::countr_zero(rest)]);
-  warp.slept();
   warp.clock().sleep(std::min(longest, kLongestSleepNs));
-  warp.slept();
   return true;
 }
 
