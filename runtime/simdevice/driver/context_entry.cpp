@@ -244,6 +244,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   std::shared_ptr<Context> context;
   SIM_TRY(current_context(context));
   if (limit == CU_LIMIT_MALLOC_HEAP_SIZE) {
+    SIM_TRY(synchronize(context));  // kernels on their way may use the heap
     auto message = make_message<gacer::simdevice::ContextMsg>(gacer::simdevice::SimType::kHeapLimit);
     message.context = context->id();
     message.value = value;

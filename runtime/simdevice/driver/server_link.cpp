@@ -267,13 +267,18 @@ void ServerLink::check_socket() {
 
 bool ServerLink::stream_done(uint32_t stream, uint64_t seq) const {
   // Acquire pairs with the server's release: what the operation wrote is visible.
-  return page_->streams[stream].completed_seq.load(std::memory_order_acquire) >= seq;
+  const bool done = page_->streams[stream].completed_seq.load(std::memory_order_acquire) >= seq;
+  if (done) print_.flush();
+  return done;
 }
 
 bool ServerLink::event_done(uint32_t event, uint64_t generation) const {
   // Acquire pairs with the server's release: device_ns and what was done before the record are
   // visible.
-  return page_->events[event].completed_generation.load(std::memory_order_acquire) >= generation;
+  const bool done =
+      page_->events[event].completed_generation.load(std::memory_order_acquire) >= generation;
+  if (done) print_.flush();
+  return done;
 }
 
 uint64_t ServerLink::event_ns(uint32_t event) const {
@@ -296,22 +301,17 @@ CUresult ServerLink::wait_word(Word& word, const Done& done) {
     if (!done()) check_socket();
   }
   word.waiters.fetch_sub(1, std::memory_order_seq_cst);
+  print_.flush();  // what was printed before a fault too
   if (done()) return sticky_error();
   return sticky_error() != CUDA_SUCCESS ? sticky_error() : CUDA_ERROR_DEVICE_UNAVAILABLE;
 }
 
 CUresult ServerLink::wait_stream(uint32_t stream, uint64_t seq) {
-  const CUresult result =
-      wait_word(page_->streams[stream], [&] { return stream_done(stream, seq); });
-  print_.flush();
-  return result;
+  return wait_word(page_->streams[stream], [&] { return stream_done(stream, seq); });
 }
 
 CUresult ServerLink::wait_event(uint32_t event, uint64_t generation) {
-  const CUresult result =
-      wait_word(page_->events[event], [&] { return event_done(event, generation); });
-  print_.flush();
-  return result;
+  return wait_word(page_->events[event], [&] { return event_done(event, generation); });
 }
 
 void ServerLink::abandon() {

@@ -123,7 +123,7 @@ class ServerLink {
   simdevice::ClientPage* page_ = nullptr;
   std::atomic<bool> dead_{false};
   mutable std::atomic<bool> sticky_reported_{false};
-  DevicePrint print_;
+  mutable DevicePrint print_;  // flushed by whoever sees that something is done
   std::mutex send_mutex_;
   std::mutex receive_mutex_;  // guards all below
   std::condition_variable received_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels whose blocks wait for each other, print and allocate: kernels of tests/unit/exec. Run on
-// a device with clusters (SIMGPU_DEVICE=H100) and on one without.
+// a device with clusters (TOGETHER_DEVICE=H100) and on one without.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <numeric>
 #include <sstream>
@@ -14,6 +15,15 @@ namespace {
 
 using ::testing::Each;
 using ::testing::HasSubstr;
+
+// The device of the run: the fixture's own choice is for one without clusters.
+class DeviceOfTheRun : public testing::Environment {
+ public:
+  void SetUp() override {
+    if (const char* device = getenv("TOGETHER_DEVICE")) setenv("SIMGPU_DEVICE", device, 1);
+  }
+};
+testing::Environment* const kDeviceOfTheRun = testing::AddGlobalTestEnvironment(new DeviceOfTheRun);
 
 class TogetherTest : public DeviceTest {
  protected:
