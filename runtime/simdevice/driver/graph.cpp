@@ -15,8 +15,8 @@ Work clone_work(const Work& work) {
   if (const auto* child = std::get_if<ChildGraphWork>(&work))
     return ChildGraphWork{child->graph->clone()};
   if (const auto* condition = std::get_if<ConditionalWork>(&work)) {
-    ConditionalWork copy{condition->conditional, condition->type, {},
-                         std::make_shared<std::vector<CUgraph>>()};
+    ConditionalWork copy{
+        condition->conditional, condition->type, {}, std::make_shared<std::vector<CUgraph>>()};
     for (const auto& body : condition->bodies) {
       copy.bodies.push_back(body->clone());
       copy.handles->push_back(reinterpret_cast<CUgraph>(copy.bodies.back().get()));

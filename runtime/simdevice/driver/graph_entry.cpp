@@ -29,9 +29,8 @@ CUresult change_edges(CUgraph graph_handle, const CUgraphNode* from, const CUgra
   for (size_t i = 0; i < count; ++i) {
     if (!graph->owns(sources[i]) || !graph->owns(targets[i])) return CUDA_ERROR_INVALID_VALUE;
     const CUgraphEdgeData data = edge_data == nullptr ? CUgraphEdgeData{} : edge_data[i];
-    const bool done = change == Change::kConnect
-                          ? Graph::connect(*sources[i], *targets[i], data)
-                          : Graph::disconnect(*sources[i], *targets[i]);
+    const bool done = change == Change::kConnect ? Graph::connect(*sources[i], *targets[i], data)
+                                                 : Graph::disconnect(*sources[i], *targets[i]);
     if (!done) return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;

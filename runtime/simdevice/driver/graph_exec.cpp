@@ -35,8 +35,8 @@ CUresult add_conditional(const ConditionalWork& work, GraphExec::Node& added,
 }
 
 CUresult add_node(const GraphNode& node, GraphExec& exec, const GraphNode*& bad) {
-  GraphExec::Node added{
-      node.type(), EmptyWork{}, positions_of(node.dependencies, exec.position), node.enabled, {}, {}};
+  GraphExec::Node added{node.type(),  EmptyWork{}, positions_of(node.dependencies, exec.position),
+                        node.enabled, {},          {}};
   if (const auto* child = std::get_if<ChildGraphWork>(&node.work)) {
     SIM_TRY(instantiate(*child->graph, added.child, bad));
   } else if (const auto* condition = std::get_if<ConditionalWork>(&node.work)) {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <mutex>
 
-#include "runtime/simdevice/driver/primary_context.h"
 #include "runtime/simdevice/driver/device.h"
 #include "runtime/simdevice/driver/driver.h"
+#include "runtime/simdevice/driver/primary_context.h"
 
 using namespace gacer::simdriver;
 

@@ -133,8 +133,7 @@ CUstreamAttrValue default_attribute(CUstreamAttrID attribute) {
   CUstreamAttrValue value{};
   if (attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)
     value.syncPolicy = CU_SYNC_POLICY_AUTO;
-  if (attribute == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP)
-    value.memSyncDomainMap = {0, 1};
+  if (attribute == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) value.memSyncDomainMap = {0, 1};
   return value;
 }
 
@@ -172,8 +171,7 @@ CUresult get_attribute(CUstream handle, CUstreamAttrID attribute, CUstreamAttrVa
 CUresult set_attribute(CUstream handle, CUstreamAttrID attribute, const CUstreamAttrValue* value) {
   std::shared_ptr<Stream> stream;
   SIM_TRY(resolve_stream(handle, stream));
-  if (value == nullptr || !is_stream_attribute(attribute) ||
-      !attribute_is_valid(attribute, *value))
+  if (value == nullptr || !is_stream_attribute(attribute) || !attribute_is_valid(attribute, *value))
     return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(stream->attributes_mutex);
   stream->attributes[attribute] = *value;
