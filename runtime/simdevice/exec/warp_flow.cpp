@@ -55,6 +55,7 @@ void Warp::end_current() {
     if (parent < 0 || --nodes_[parent].children != 0) return;
     if (nodes_[parent].mask != 0) {
       nodes_[parent].state = NodeState::kReady;
+      nodes_[parent].is_call = false;  // its callee has returned: its own return goes further up
       ready_.push_back(parent);
       return;
     }

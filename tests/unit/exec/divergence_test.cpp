@@ -163,6 +163,11 @@ DONE:
 .func (.param .b32 r) early(.param .b32 n) {
   .reg .b32 x; .reg .pred p; ld.param.u32 x, [n]; setp.gt.u32 p, x, 10; st.param.b32 [r], 1; @p ret; st.param.b32 [r], 2; ret;
 }
+.func (.param .b32 r) plus_twice(.param .b32 n) {
+  .reg .b32 x, y; ld.param.u32 x, [n];
+  { .param .b32 a; .param .b32 b; st.param.b32 [a], x; call.uni (b), twice, (a); ld.param.b32 y, [b]; }
+  add.u32 y, y, 100; st.param.b32 [r], y; ret;
+}
 .func store(.param .align 8 .b8 s[16]) {
   .reg .b32 x; .reg .b64 p; ld.param.u64 p, [s]; ld.param.u32 x, [s+8]; st.global.u32 [p], x; ret;
 }
@@ -179,6 +184,14 @@ TEST(Calls, RecurseToADifferentDepthInEachLane) {
                               kFunctions),
                        40);
   for (uint32_t t = 0; t < 40; ++t) EXPECT_EQ(out[t], factorial(t & 7));
+}
+
+TEST(Calls, OfOneFunctionInAnotherReturnToTheFirstCaller) {
+  const auto out = run(kernel("{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni "
+                              "(b), plus_twice, (a); ld.param.b32 %r2, [b]; }",
+                              kFunctions),
+                       32);
+  for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(out[t], 100 + 2 * t);
 }
 
 TEST(Calls, ReturnEarlyInSomeLanes) {
