@@ -8,8 +8,6 @@
 namespace gacer::simdriver {
 namespace {
 
-constexpr int kPtxVersion = 90;  // PTX ISA 9.0
-
 CUresult find_function(CUfunction handle, std::shared_ptr<Function>& out) {
   std::shared_ptr<Context> context;
   SIM_TRY(current_context(context));
@@ -35,7 +33,7 @@ CUresult function_attribute(const KernelDescription& info, const FunctionSetting
       out = static_cast<int>(info.regs);
       break;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-      out = kPtxVersion;
+      out = static_cast<int>(info.virtual_arch);
       break;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
       out = spec.compute_major * 10 + spec.compute_minor;

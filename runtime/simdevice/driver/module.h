@@ -35,6 +35,7 @@ struct KernelDescription {
   uint32_t static_smem_bytes = 0;
   uint32_t local_bytes = 0;
   uint32_t max_threads = 0;
+  uint32_t virtual_arch = 0;  // 80 for PTX of ".target sm_80"
   bool cooperative = false;
   bool prints = false;                       // may print
   std::array<uint32_t, 3> cluster{0, 0, 0};  // .reqnctapercluster; 0: none

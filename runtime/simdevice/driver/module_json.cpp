@@ -84,6 +84,8 @@ Result<ModuleDescription> parse_module_json(std::string_view source) {
       !read_list(document, "globals", result.globals, read_global))
     return Error{CUDA_ERROR_INVALID_IMAGE,
                  "the device server described the module in a way this driver cannot read"};
+  for (KernelDescription& kernel : result.kernels)
+    kernel.virtual_arch = number<uint32_t>(document, "virtual_arch");
   return result;
 }
 

@@ -88,9 +88,8 @@ bool ClientMemory::remove_context(uint32_t context) {
 }
 
 bool ClientMemory::has_context_on(uint32_t device) const {
-  return std::any_of(contexts_.begin(), contexts_.end(), [&](const auto& entry) {
-    return entry.second.device == &devices_[device];
-  });
+  return std::any_of(contexts_.begin(), contexts_.end(),
+                     [&](const auto& entry) { return entry.second.device == &devices_[device]; });
 }
 
 DeviceMemory* ClientMemory::device_of(uint32_t context) const {
@@ -270,6 +269,14 @@ void ClientMemory::rebuild(uint32_t context, AddressSpace& space) const {
   std::sort(regions.begin(), regions.end(),
             [](const MemoryRegion& a, const MemoryRegion& b) { return a.base < b.base; });
   space = AddressSpace(std::move(regions));
+}
+
+std::optional<HostRange> ClientMemory::foreign_at(uint64_t address) const {
+  auto next = host_.upper_bound(address);
+  if (next == host_.begin()) return std::nullopt;
+  const auto& [start, mapping] = *--next;
+  if (mapping.host != nullptr || address - start >= mapping.bytes) return std::nullopt;
+  return HostRange{start, mapping.bytes};
 }
 
 const AddressSpace& ClientMemory::space(uint32_t context) {

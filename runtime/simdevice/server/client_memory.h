@@ -23,6 +23,12 @@
 
 namespace gacer::simdevice {
 
+// Memory of the client's own.
+struct HostRange {
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+};
+
 class ClientMemory {
  public:
   // `devices` outlive this.
@@ -65,6 +71,8 @@ class ClientMemory {
   // is charged. Error::code: CUresult.
   Status map_host(uint64_t address, uint64_t bytes, bool charge, UniqueFd fd, uint32_t context = 0);
   bool unmap_host(uint64_t address);
+  // The noted memory without fd that holds `address`.
+  std::optional<HostRange> foreign_at(uint64_t address) const;
 
   // What kernels of the context may touch; valid until the next change.
   const AddressSpace& space(uint32_t context);

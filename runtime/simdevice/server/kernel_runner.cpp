@@ -11,6 +11,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
+#include "runtime/simdevice/server/foreign_shadow.h"
 #include "runtime/simdevice/sim_messages.h"
 
 namespace gacer::simdevice {
@@ -44,6 +45,14 @@ void for_each_param_word(std::span<const uint8_t> params, Visit visit) {
 
 bool looks_like_pointer(uint64_t word) {
   return word >= kDeviceBase && word < (1ULL << 48);
+}
+
+std::vector<uint64_t> pointers_of(const Launch& launch) {
+  std::vector<uint64_t> pointers;
+  for_each_param_word(launch.params, [&](uint64_t word) {
+    if (looks_like_pointer(word)) pointers.push_back(word);
+  });
+  return pointers;
 }
 
 BlockCounters guess(const Launch& launch) {
@@ -108,9 +117,7 @@ std::array<uint64_t, kSampleBlocks> spread_blocks(uint64_t blocks) {
 
 uint64_t footprint_bytes(const Launch& launch, const ClientMemory& memory) {
   uint64_t bytes = 0;
-  for_each_param_word(launch.params, [&](uint64_t word) {
-    if (looks_like_pointer(word)) bytes += memory.bytes_from(word);
-  });
+  for (const uint64_t pointer : pointers_of(launch)) bytes += memory.bytes_from(pointer);
   return bytes;
 }
 
@@ -214,11 +221,12 @@ KernelRunner::Counted KernelRunner::run_blocks(const Launch& launch,
                                                std::span<const uint64_t> sample,
                                                ClientMemory& memory, uint64_t model_ns,
                                                Fault& fault) {
+  const ForeignShadow registered(pointers_of(launch), memory, memory.space(launch.module->context));
   GridLaunch grid;
   grid.kernel = launch.kernel;
   grid.shape = launch.shape;
   grid.params = launch.params.data();
-  grid.memory = &memory.space(launch.module->context);
+  grid.memory = &registered.space();
   grid.clock = {model_ns, model_ns * device_.spec.clock_mhz / 1000, device_.spec.clock_mhz};
   grid.budget_warp_instructions =
       sample.empty() ? block_budget_ : std::min(block_budget_, kSampleBudget);
@@ -239,6 +247,7 @@ KernelRunner::Counted KernelRunner::run_blocks(const Launch& launch,
     run->work(hung_up);
     return true;
   });
+  registered.write_back(memory);
   fault = run->fault();
   return {run->counters(), run->blocks_run()};
 }

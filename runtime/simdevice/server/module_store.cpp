@@ -97,9 +97,25 @@ bool later_isa(std::string_view ptx) {
   return major > kIsaMajor || (major == kIsaMajor && minor > kIsaMinor);
 }
 
+// Of PTX that compiled: ".target sm_80, ..." gives 80.
+uint32_t virtual_arch(std::string_view ptx, int otherwise) {
+  constexpr std::string_view kPrefix = "sm_";
+  const size_t directive = ptx.find(".target");
+  const size_t at = directive == std::string_view::npos ? directive : ptx.find(kPrefix, directive);
+  auto number = static_cast<uint32_t>(otherwise);
+  if (at != std::string_view::npos)
+    std::from_chars(ptx.data() + at + kPrefix.size(), ptx.data() + ptx.size(), number);
+  return number;
+}
+
+bool is_machine_code(std::string_view image) {
+  return is_elf({reinterpret_cast<const uint8_t*>(image.data()), image.size()});
+}
+
 Result<std::shared_ptr<Program>> make_program(std::string_view image, int target_sm) {
-  const std::span bytes(reinterpret_cast<const uint8_t*>(image.data()), image.size());
-  if (is_elf(bytes)) return machine_code_program(bytes, target_sm);
+  if (is_machine_code(image))
+    return machine_code_program({reinterpret_cast<const uint8_t*>(image.data()), image.size()},
+                                target_sm);
   auto program = Program::compile(image, target_sm);
   if (program) return program;
   return Error{later_isa(image) ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION : CUDA_ERROR_INVALID_PTX,
@@ -116,6 +132,8 @@ Result<LoadedModule> load_module(std::string_view image, int target_sm, uint32_t
   module.context = context;
   module.content_hash = std::hash<std::string_view>{}(image);
   module.program = std::move(*program);
+  module.virtual_arch =
+      is_machine_code(image) ? static_cast<uint32_t>(target_sm) : virtual_arch(image, target_sm);
   if (Status placed = place_globals(module, memory); !placed) return placed.error();
   module.program->bind_globals(module.global_addresses);
   fill_globals(module, memory);
@@ -139,7 +157,7 @@ void unload_module(const LoadedModule& module, ClientMemory& memory) {
 }
 
 std::string module_json(const LoadedModule& module) {
-  std::string json = "{\"kernels\":[";
+  std::string json = "{\"virtual_arch\":" + std::to_string(module.virtual_arch) + ",\"kernels\":[";
   bool first = true;
   for (const KernelInfo& kernel : module.program->kernels()) {
     if (!std::exchange(first, false)) json += ",";

@@ -19,6 +19,7 @@ struct LoadedModule {
   uint64_t id = 0;
   uint32_t context = 0;
   uint64_t content_hash = 0;  // of the image: equal modules of different clients cost the same
+  uint32_t virtual_arch = 0;  // 80 for ".target sm_80"; of machine code: the device's
   std::shared_ptr<Program> program;
   std::vector<uint64_t> global_addresses;  // allocations of the client
   std::shared_ptr<Backing> overhead;       // what SIMGPU_MODULE_MEM asks for
