@@ -195,10 +195,12 @@ struct OwnedForm {
   Places a, b, c, d;
 };
 
-void set_fragment(Fragment& fragment, MatrixType type, const Places& places) {
+// `elements`: of the operand's tiles.
+void set_fragment(Fragment& fragment, MatrixType type, uint32_t elements, const Places& places) {
   fragment.type = type;
   fragment.registers =
       static_cast<uint8_t>(places.size() / (kLaneCount * elements_per_register(type)));
+  fragment.distinct = static_cast<uint8_t>(elements / (kLaneCount * elements_per_register(type)));
   fragment.place = places.data();
 }
 
@@ -233,10 +235,12 @@ std::unique_ptr<OwnedForm> make_form(const MatrixSpec& s) {
   form.columns = s.columns;
   form.depth = depth_of(s.a, s.depth);
   form.batches = s.quads ? 4 : 1;
-  set_fragment(form.a, s.a, out->a);
-  set_fragment(form.b, s.b, out->b);
-  set_fragment(form.c, s.c, out->c);
-  set_fragment(form.d, s.d, out->d);
+  const uint32_t given = (s.sparse ? form.depth / 2 : form.depth) * form.batches;
+  const uint32_t sums = s.rows * s.columns * form.batches;
+  set_fragment(form.a, s.a, s.rows * given, out->a);
+  set_fragment(form.b, s.b, form.depth * form.batches * s.columns, out->b);
+  set_fragment(form.c, s.c, sums, out->c);
+  set_fragment(form.d, s.d, sums, out->d);
   form.product = s.product;
   form.finite = s.finite;
   form.rounding = s.rounding;

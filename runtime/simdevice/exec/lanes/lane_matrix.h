@@ -54,6 +54,7 @@ constexpr uint32_t elements_per_register(MatrixType type) {
 struct Fragment {
   MatrixType type = MatrixType::kF16;
   uint8_t registers = 0;
+  uint8_t distinct = 0;  // so many hold all elements, the others repeat them
   // Index in the operand's tile of element j of lane l's register r:
   // place[(r * 32 + l) * elements_per_register + j].
   const uint16_t* place = nullptr;
