@@ -13,6 +13,8 @@
 // Source: PTX ISA 9.0, "Matrix fragments for mma", "Matrix Fragments for WMMA".
 #pragma once
 
+#include <compare>
+
 #include "runtime/simdevice/exec/lanes/lane_matrix.h"
 
 namespace gacer::simdevice {
