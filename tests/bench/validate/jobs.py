@@ -28,7 +28,7 @@ class Job:
     def lines(self):
         yield f"client {self.mode} {self.sm_cap} {self.priority}"
         yield from self.kernels
-        yield f"open {self.gap_ms} {self.wanted}" if self.gap_ms else f"closed {self.wanted}"
+        yield f"paced {self.gap_ms} {self.wanted}" if self.gap_ms else f"closed {self.wanted}"
 
 
 @dataclasses.dataclass

@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // validate_replay < SCENARIOS: jobs made of traced kernels on the simulated device. A line each:
 //
-//   device KEY SMS DRAM_SHARE L2_SHARE   a part of a device (MIG), or all of it (1 1 of its SMs)
-//   client MODE SM_CAP PRIORITY          MODE: mps or sliced
-//   kernel US BLOCKS THREADS REGS SMEM DRAM ISSUE      of the last client; traced on the whole
-//   device sms US SMS DRAM ISSUE                             the same, when only the SMs needed are
-//   known closed N | open GAP_MS N             how the last client's iterations follow each other:
-//   N of
-//                                        them, one after the other, or at random (Poisson) times
-//   run NAME UNTIL_MS                    prints "NAME CLIENT ITERATIONS SECONDS MEAN_MS P99_MS" for
-//                                        each client and forgets them
+//   device KEY SMS DRAM_SHARE L2_SHARE: a part of a device (MIG), or all of it (0 1 1)
+//   client MODE SM_CAP PRIORITY: MODE mps or sliced
+//   kernel US BLOCKS THREADS REGS SMEM DRAM ISSUE: of the last client; traced on the whole device
+//   sms US SMS DRAM ISSUE: the same, when only the SMs needed are known
+//   closed N: the last client's iterations follow one another, N of them; 0: without end
+//   paced GAP_MS N: they begin GAP_MS apart, later if the last one is not over
+//   run NAME UNTIL_MS: prints a line NAME CLIENT ITERATIONS SECONDS MEAN_MS P99_MS for each client
 //
-// Time ends when every client with a number of iterations has done them, or at UNTIL_MS. A client
-// with `closed 0` goes on until then. Nothing here depends on the host's clock; the random times
-// come from a fixed seed.
+// Time ends when every client with a number of iterations has done them, or at UNTIL_MS. Nothing
+// here depends on the host's clock or on chance.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
-#include <random>
 #include <sstream>
 
 #include "runtime/simdevice/engine/engine.h"
@@ -42,10 +38,9 @@ struct Job {
   int32_t priority = 0;
   std::vector<StartedKernel> kernels;
   uint64_t wanted = 0;  // iterations; 0: until the others are done
-  double gap_ns = 0;    // mean between arrivals; 0: closed loop
+  double gap_ns = 0;    // from begin to begin; 0: closed loop
 
   uint32_t stream = 0;
-  std::vector<uint64_t> arrivals;
   std::vector<double> latencies_ms;
   size_t next_kernel = 0;  // of the iteration being submitted
   uint64_t begun = 0;      // iterations
@@ -64,8 +59,7 @@ class Replay final : public EngineHost {
   Replay(const DeviceModel& device, std::vector<Job>& jobs) : engine_(device, *this), jobs_(jobs) {}
 
   void run(uint64_t until_ns) {
-    std::mt19937 random(20230423);
-    for (Job& job : jobs_) prepare(job, random);
+    for (Job& job : jobs_) prepare(job);
     uint64_t now_ns = 0;
     while (now_ns < until_ns && !all_done()) {
       const uint64_t next = std::min(next_submit_ns(), engine_.next_event_ns());
@@ -89,20 +83,15 @@ class Replay final : public EngineHost {
     --job.queued;
     if ((op.spec.cookie & 0xffff'ffff) + 1 != job.kernels.size()) return;
     job.last_end_ns = end_ns;
-    const uint64_t from = job.gap_ns > 0 ? job.arrivals[job.ended] : job.begin_ns;
-    job.begin_ns = end_ns;
     ++job.ended;
-    job.latencies_ms.push_back(static_cast<double>(end_ns - from) / 1e6);
+    job.latencies_ms.push_back(static_cast<double>(end_ns - job.begin_ns) / 1e6);
+    if (job.gap_ns <= 0) job.begin_ns = end_ns;
   }
 
  private:
-  void prepare(Job& job, std::mt19937& random) {
+  void prepare(Job& job) {
     job.stream = engine_.add_stream(engine_.add_client({job.mps, job.sm_cap, job.priority}), 0,
                                     StreamKind::kNonBlocking, 0);
-    double at = 0;
-    std::exponential_distribution<double> gap(1.0);
-    for (uint64_t i = 0; job.gap_ns > 0 && i < job.wanted; ++i)
-      job.arrivals.push_back(static_cast<uint64_t>(at += gap(random) * job.gap_ns));
   }
 
   bool all_done() const {
@@ -117,7 +106,8 @@ class Replay final : public EngineHost {
     if (job.gap_ns <= 0 || job.next_kernel != 0) return job.host_ns;
     // A server takes the next request when the last one has been answered.
     if (job.ended != job.begun) return kNever;
-    return std::max({job.host_ns, job.arrivals[job.begun], job.last_end_ns});
+    const uint64_t paced_ns = job.begun == 0 ? 0 : job.begin_ns + static_cast<uint64_t>(job.gap_ns);
+    return std::max({job.host_ns, paced_ns, job.last_end_ns});
   }
   uint64_t next_submit_ns() const {
     uint64_t next = kNever;
@@ -134,7 +124,10 @@ class Replay final : public EngineHost {
     engine_.submit(spec, now_ns);
     ++job.queued;
     job.host_ns = now_ns + kSubmitNs;
-    if (job.next_kernel == 0) ++job.begun;
+    if (job.next_kernel == 0) {
+      ++job.begun;
+      if (job.gap_ns > 0) job.begin_ns = now_ns;
+    }
     job.next_kernel = (job.next_kernel + 1) % job.kernels.size();
   }
 
@@ -170,7 +163,7 @@ class Script {
     Job& job = jobs_.back();
     if (word == "closed") {
       in >> job.wanted;
-    } else if (word == "open") {
+    } else if (word == "paced") {
       in >> job.gap_ns >> job.wanted;
       job.gap_ns *= 1e6;
     } else {
