@@ -49,11 +49,13 @@ bool ClusterRun::round(bool& ran, bool& waits) {
 ClusterRun::Progress ClusterRun::resume(uint64_t quantum) {
   constexpr int kIdleRounds = 2;  // the first may only just have seen what an earlier one changed
   const uint64_t begin = issued();
+  bool progressed = false;
   for (int idle = 0;;) {
     bool ran = false, waits = false;
     if (!round(ran, waits)) return Progress::kEnded;
     if (ran) {
       idle = 0;
+      progressed = true;
       if (issued() - begin >= quantum) return Progress::kPaused;
     } else if (!waits) {
       BlockRun& first = *blocks_[0];
@@ -61,7 +63,7 @@ ClusterRun::Progress ClusterRun::resume(uint64_t quantum) {
                  first.where(0) + ": all warps wait at barriers that nobody completes");
       return Progress::kEnded;
     } else if (++idle == kIdleRounds) {
-      return Progress::kWaits;
+      return progressed ? Progress::kPaused : Progress::kWaits;
     }
   }
 }

@@ -16,7 +16,7 @@ class ClusterRun {
   // `launch` must outlive the run. `cluster_linear`: number of the cluster in the grid, x fastest.
   void start(const LaunchContext& launch, uint64_t cluster_linear);
 
-  // kWaits: all that can run look at memory that does not change.
+  // kWaits: nothing was done but to look at memory that does not change.
   enum class Progress : uint8_t { kEnded, kPaused, kWaits };
   // Runs until all blocks ended, one failed, about `quantum` warp instructions are issued, or all
   // wait.

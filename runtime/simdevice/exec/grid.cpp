@@ -112,10 +112,12 @@ void GridScheduler::after(Unit unit, ClusterRun::Progress progress, uint64_t iss
   give_back(std::move(unit));
 }
 
-// Blocks that wait run on and on; what they may execute together is what one block may.
+// Blocks that wait run on and on, a few instructions at a time; together they may execute this part
+// of what one block may.
 void GridScheduler::note_waiting(ClusterRun& unit, uint64_t issued) {
   idle_issued_ += issued;
-  if (context_.budget == 0 || idle_issued_ < context_.budget) return;
+  constexpr uint64_t kWaitingPart = 8;
+  if (context_.budget == 0 || idle_issued_ < context_.budget / kWaitingPart) return;
   note_fault({FaultKind::kTimeout,
               unit.block(0).where(0) + ": waits for memory that nobody changes any more"},
              unit.first_block());
