@@ -32,14 +32,14 @@ CUresult check_cluster(const DeviceSpec& spec, const KernelDescription& kernel,
   const auto& cluster = work.cluster;
   if (cluster[0] == 0 && cluster[1] == 0 && cluster[2] == 0) return CUDA_SUCCESS;
   const uint64_t blocks = uint64_t{cluster[0]} * cluster[1] * cluster[2];
+  if (blocks > 1 && spec.compute_major < 9) return CUDA_ERROR_NOT_SUPPORTED;
   for (size_t i = 0; i < 3; ++i) {
     if (cluster[i] == 0 || cluster[i] > kMostClusterBlocks || work.grid[i] % cluster[i] != 0)
       return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     if (kernel.cluster[0] != 0 && kernel.cluster[i] != cluster[i])
       return CUDA_ERROR_INVALID_CLUSTER_SIZE;
   }
-  if (blocks > kMostClusterBlocks) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-  return blocks > 1 && spec.compute_major < 9 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+  return blocks > kMostClusterBlocks ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
 }
 
 }  // namespace
