@@ -60,13 +60,13 @@ enum class SimType : uint16_t {
                     // foreign memory, copies and stream
                     // writes only, through process_vm_readv/writev)
   kHostUnmap,       // HostMapMsg.address
-  kModuleLoad,    // ModuleMsg + fd with PTX text or machine code (an ELF image) -> Reply.value =
-                  // module id, fd with JSON (see below);
-                  // on error Reply.error and Reply.text (compiler log line)
-  kModuleUnload,  // ModuleMsg
-  kMpsQuery,      // -> Reply.value = 1 when this client runs under MPS
-  kPeerAccess,    // PeerMsg
-  kPhysicalCreate,    // PhysicalMsg (+ memfd for host memory, as kHostMap) -> Reply.value = handle
+  kModuleLoad,      // ModuleMsg + fd with PTX text or machine code (an ELF image) -> Reply.value =
+                    // module id, fd with JSON (see below);
+                    // on error Reply.error and Reply.text (compiler log line)
+  kModuleUnload,    // ModuleMsg
+  kMpsQuery,        // -> Reply.value = 1 when this client runs under MPS
+  kPeerAccess,      // PeerMsg
+  kPhysicalCreate,  // PhysicalMsg (+ memfd for host memory, as kHostMap) -> Reply.value = handle
   kPhysicalRelease,   // PhysicalMsg.handle; mappings keep the memory
   kPhysicalMap,       // PhysicalMsg: no access yet
   kPhysicalUnmap,     // PhysicalMsg.address, bytes: one or several whole mappings
@@ -91,15 +91,15 @@ enum class SimType : uint16_t {
   kSharedEventImport,  // TokenMsg.token -> Reply.value = id
   kSharedEventDestroy,  // TokenMsg.shared_event
   kSharedEventQuery,    // TokenMsg.shared_event -> Reply.value = 1: its newest record is done
-  kModuleGlobal,  // ModuleGlobalMsg, right after kModuleLoad: a managed variable's place
+  kModuleGlobal,        // ModuleGlobalMsg, right after kModuleLoad: a managed variable's place
   kObserve,  // ObserveMsg in place of kHello -> its reply without a page. An observer may send only
              // kFigures and does not keep the server alive
   kFigures,  // ObserveMsg.device -> kFiguresReply
-  kFault,        // FaultMsg: failures on request, of this client or (an observer) of any
+  kFault,    // FaultMsg: failures on request, of this client or (an observer) of any
   kPrintBuffer,  // SimHeader -> descriptor of a file that printf in kernels appends to, from now on
   kHeapLimit,    // ContextMsg, with bytes of the heap of malloc in kernels in `value`
-  kTrace,    // TraceMsg -> descriptor of this client's TracePage, always the same; operations that
-             // are submitted from now on are recorded, or no longer
+  kTrace,  // TraceMsg -> descriptor of this client's TracePage, always the same; operations that
+           // are submitted from now on are recorded, or no longer
   kTextureCreate,   // TextureMsg -> Reply.value = handle of a texture or surface object
   kTextureDestroy,  // TextureMsg.handle; launches that were sent before still know it
   // One-way (request_id 0)
@@ -238,8 +238,8 @@ struct ModuleMsg {
   SimHeader header;
   uint32_t context;
   uint32_t max_registers;  // load: CU_JIT_MAX_REGISTERS or 0
-  uint64_t module;     // unload
-  uint64_t ptx_bytes;  // load
+  uint64_t module;         // unload
+  uint64_t ptx_bytes;      // load
 };
 struct ModuleGlobalMsg {
   SimHeader header;
@@ -263,7 +263,7 @@ struct FaultMsg {
 // exec/texture/texture_table.h; what addresses lead to is checked when a kernel gets there.
 inline constexpr uint32_t kMaxTextureLevels = 18;
 inline constexpr uint32_t kMaxTextures = 1U << 16;  // of one client
-inline constexpr uint32_t kTextureFractions = 1;    // integers of the format always read as fractions
+inline constexpr uint32_t kTextureFractions = 1;  // integers of the format always read as fractions
 inline constexpr uint32_t kTextureLinear = 2;
 inline constexpr uint32_t kTextureLinearLevels = 4;
 inline constexpr uint32_t kTextureNormalised = 8;  // coordinates
@@ -304,8 +304,8 @@ struct StreamMsg {
   // SMs that its kernels may run on, a bit each; all zero: all. Of a green context or an execution
   // affinity.
   uint64_t sm_mask[4];
-  uint32_t group;  // 0: the streams of `context`; else those of a green context in it, whose default
-                   // stream and blocking streams wait for each other only
+  uint32_t group;  // 0: the streams of `context`; else those of a green context in it, whose
+                   // default stream and blocking streams wait for each other only
   uint32_t reserved;
 };
 
@@ -337,7 +337,7 @@ struct KernelOp {
   // param_bytes bytes follow
 };
 inline constexpr uint32_t kKernelCooperative = 1;  // may use the barrier of the whole grid
-inline constexpr uint32_t kOpFromGraph = 2;  // shorter launch latency
+inline constexpr uint32_t kOpFromGraph = 2;        // shorter launch latency
 
 enum class CopyKind : uint32_t { kHtoD = 1, kDtoH = 2, kDtoD = 3, kHtoH = 4 };
 // Rows of width_bytes; linear copies have height 1, depth 1. Host addresses are read and written in
@@ -416,9 +416,9 @@ struct FiguresReply {
 };
 inline constexpr uint32_t kMaxFiguresProcesses = 1024;
 
-// When the operations of a client ran, for CUPTI. The server writes a record before it tells the end
-// of the operation; the client moves `taken` on. A full ring loses the newest. Kernels, copies and
-// memsets only.
+// When the operations of a client ran, for CUPTI. The server writes a record before it tells the
+// end of the operation; the client moves `taken` on. A full ring loses the newest. Kernels, copies
+// and memsets only.
 struct TraceRecord {
   uint64_t seq;
   uint32_t stream;

@@ -56,8 +56,8 @@ extern "C" __global__ void gather(float* __restrict__ out, const float* __restri
     out[i] = in[index[i]] + in[index[i] ^ 1u];
 }
 
-extern "C" __global__ void histogram(uint32_t* __restrict__ bins,
-                                     const uint32_t* __restrict__ in, int n) {
+extern "C" __global__ void histogram(uint32_t* __restrict__ bins, const uint32_t* __restrict__ in,
+                                     int n) {
   __shared__ uint32_t own[256];
   own[threadIdx.x] = 0;
   __syncthreads();

@@ -67,7 +67,7 @@ class Context : public std::enable_shared_from_this<Context> {
   std::atomic<CUfunc_cache> cache_config{CU_FUNC_CACHE_PREFER_NONE};
 
   // Guarded by context_order_lock() (context_order.h).
-  std::shared_ptr<Stream> gather;    // of what is recorded and waited for context-wide
+  std::shared_ptr<Stream> gather;     // of what is recorded and waited for context-wide
   std::shared_ptr<Event> entry_gate;  // new streams wait for it
 
  private:

@@ -245,7 +245,8 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   SIM_TRY(current_context(context));
   if (limit == CU_LIMIT_MALLOC_HEAP_SIZE) {
     SIM_TRY(synchronize(context));  // kernels on their way may use the heap
-    auto message = make_message<gacer::simdevice::ContextMsg>(gacer::simdevice::SimType::kHeapLimit);
+    auto message =
+        make_message<gacer::simdevice::ContextMsg>(gacer::simdevice::SimType::kHeapLimit);
     message.context = context->id();
     message.value = value;
     SIM_TRY(Driver::get().link().request(message).error);

@@ -222,7 +222,8 @@ Result<std::string> image_in_memory(const void* image, int sm) {
   }
   if (magic == kElfMagic) {
     const uint64_t size = simdevice::elf_bytes_in_memory(image);
-    if (size == 0) return Error{CUDA_ERROR_INVALID_IMAGE, "an ELF image, but not of machine code for a GPU"};
+    if (size == 0)
+      return Error{CUDA_ERROR_INVALID_IMAGE, "an ELF image, but not of machine code for a GPU"};
     return std::string(reinterpret_cast<const char*>(bytes), size);
   }
   return std::string(static_cast<const char*>(image));

@@ -24,8 +24,8 @@ struct GraphNode {
   std::vector<GraphNode*> dependencies;
   std::vector<GraphNode*> dependents;
   bool enabled = true;
-  std::vector<CUgraphEdgeData> edge_data;  // of `dependencies`, at the same places
-  std::vector<void*> param_pointers;  // what cuGraphKernelNodeGetParams hands out
+  std::vector<CUgraphEdgeData> edge_data;       // of `dependencies`, at the same places
+  std::vector<void*> param_pointers;            // what cuGraphKernelNodeGetParams hands out
   std::vector<CUstreamBatchMemOpParams> batch;  // what cuGraphBatchMemOpNodeGetParams hands out
 
   CUgraphNodeType type() const;

@@ -18,9 +18,9 @@ struct LaneNode {
 struct LanePlan {
   struct Step {
     size_t lane = 0;
-    std::vector<size_t> waits;   // nodes of other lanes whose events are waited for first
+    std::vector<size_t> waits;     // nodes of other lanes whose events are waited for first
     bool waits_for_start = false;  // for what was in the launch stream before
-    bool signals = false;        // its event is recorded behind it
+    bool signals = false;          // its event is recorded behind it
   };
   std::vector<Step> steps;              // by node
   std::vector<uint32_t> lane_contexts;  // lane 0 is the launch stream

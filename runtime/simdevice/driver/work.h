@@ -33,7 +33,7 @@ struct KernelWork {
   int priority = kStreamPriority;
   bool cooperative = false;
   std::array<uint32_t, 3> cluster{0, 0, 0};  // blocks; 0: no clusters
-  std::vector<uint8_t> params;  // packed
+  std::vector<uint8_t> params;               // packed
 };
 
 struct CopyWork {
@@ -102,6 +102,7 @@ struct ConditionalWork {
 };
 
 using Work = std::variant<EmptyWork, KernelWork, CopyWork, MemsetWork, HostWork, EventRecordWork,
-                          EventWaitWork, BatchWork, ChildGraphWork, MemAllocWork, MemFreeWork, ConditionalWork>;
+                          EventWaitWork, BatchWork, ChildGraphWork, MemAllocWork, MemFreeWork,
+                          ConditionalWork>;
 
 }  // namespace gacer::simdriver

@@ -13,7 +13,8 @@ namespace {
 // An SM keeps its DRAM share while the fair level moves less than this.
 constexpr double kLevelTolerance = 0.01;
 constexpr double kNoQueue = 0.3;  // of the capacity: below, queues cost less than 1 %
-// A device copy or memset keeps so many requests in flight that its rate is not held back by queues.
+// A device copy or memset keeps so many requests in flight that its rate is not held back by
+// queues.
 constexpr double kFlowLoad = 4.0;
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 

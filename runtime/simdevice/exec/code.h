@@ -76,14 +76,14 @@ struct Insn {
   bool c_negated = false;
   bool wide_address = true;  // memory: the address register has 64 bits
   MemSpace space = MemSpace::kGlobal;
-  uint8_t mode = 0;  // handler's own: shuffle mode, atomic operation, ...
+  uint8_t mode = 0;                 // handler's own: shuffle mode, atomic operation, ...
   Latency latency = Latency::kAlu;  // of its result
   bool free_order = false;          // a load that need not wait for earlier stores
   RefList list;
   int64_t imm = 0;  // address offset or other literal
   const MemoryOps* memory = nullptr;
   ElementUpdateFn element = nullptr;  // vector and bulk reductions: see atomics.h
-  uint32_t line = 0;  // of the PTX text
+  uint32_t line = 0;                  // of the PTX text
 };
 
 enum class Terminator : uint8_t {

@@ -294,8 +294,8 @@ bool strong_load_handler(Warp& warp, const Insn& in, uint32_t mask) {
   uint64_t state = reinterpret_cast<uintptr_t>(&in);
   for (uint32_t m = mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    const uint64_t at = in.wide_address ? warp.lanes<uint64_t>(in.a)[lane]
-                                        : warp.lanes<uint32_t>(in.a)[lane];
+    const uint64_t at =
+        in.wide_address ? warp.lanes<uint64_t>(in.a)[lane] : warp.lanes<uint32_t>(in.a)[lane];
     const uint64_t value = wide       ? warp.lanes<uint64_t>(data)[lane]
                            : narrow16 ? warp.lanes<uint16_t>(data)[lane]
                                       : warp.lanes<uint32_t>(data)[lane];

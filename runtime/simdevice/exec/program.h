@@ -112,8 +112,8 @@ struct LaunchShape {
 // Classes of operations by how long their result takes. How many clocks that is depends on the
 // device and is not known here.
 enum class Latency : uint8_t {
-  kNone,    // renamings that no machine instruction stands for
-  kAlu,     // fp32, int, predicates
+  kNone,  // renamings that no machine instruction stands for
+  kAlu,   // fp32, int, predicates
   kFp64,
   kSfu,
   kShared,  // loads from shared memory, shuffles

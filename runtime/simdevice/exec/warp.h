@@ -188,9 +188,9 @@ class Warp {
   uint64_t last_poll_ = 0;
   uint32_t idle_polls_ = 0;
   std::array<uint32_t, kLanes> cluster_phase_{};  // in which the lane arrived last
-  uint32_t slices_ = 0;  // that ended because they were over
-  bool fair_ = false;            // the last slice ran out: siblings take turns, in no order
-  uint32_t awaited_ = 0;         // not 0: the handler wants its node parked for these lanes
+  uint32_t slices_ = 0;                           // that ended because they were over
+  bool fair_ = false;     // the last slice ran out: siblings take turns, in no order
+  uint32_t awaited_ = 0;  // not 0: the handler wants its node parked for these lanes
   uint64_t issued_ = 0;
   uint64_t accesses_ = 0;
   WarpClock clock_;

@@ -28,8 +28,7 @@ uint8_t* map_client_memory(int fd, uint64_t bytes) {
   return host == MAP_FAILED ? nullptr : static_cast<uint8_t*>(host);
 }
 
-std::shared_ptr<Backing> Backing::on_device(DeviceMemory& device, uint64_t bytes,
-                                            pid_t owner) {
+std::shared_ptr<Backing> Backing::on_device(DeviceMemory& device, uint64_t bytes, pid_t owner) {
   const auto address = device.allocate(bytes, owner);
   if (!address) return nullptr;
   std::shared_ptr<Backing> backing(new Backing);

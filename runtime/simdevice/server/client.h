@@ -59,12 +59,12 @@ struct Client {
   bool observer = false;                 // has no engine client and asks for figures only
   bool mps = false;
   std::array<uint64_t, kMaxDevices> mps_memory_limit{};  // 0: none
-  int sticky_error = 0;        // CUresult
-  bool device_fault = false;   // the error is a fault of the device in this client's work
+  int sticky_error = 0;                                  // CUresult
+  bool device_fault = false;    // the error is a fault of the device in this client's work
   bool fault_of_other = false;  // ... of another MPS client's
-  bool paused = false;         // not read from: too much pending
-  int externals = 0;           // host functions and value waits that run
-  uint64_t context_bytes = 0;  // charged for each context
+  bool paused = false;          // not read from: too much pending
+  int externals = 0;            // host functions and value waits that run
+  uint64_t context_bytes = 0;   // charged for each context
   uint64_t pool_block_bytes = MemoryPool::kUsualBlockBytes;
   uint64_t module_bytes = 0;  // charged for each module besides its variables
   std::unordered_map<uint32_t, StreamSlot> streams;
@@ -79,9 +79,9 @@ struct Client {
   std::map<uint32_t, std::shared_ptr<TextureTable>> textures;
   uint64_t next_texture = 1;
   uint32_t texture_count = 0;
-  UniqueFd print_file;         // invalid: nobody reads what kernels print
+  UniqueFd print_file;  // invalid: nobody reads what kernels print
   std::map<uint32_t, std::unique_ptr<DeviceHeap>> heaps;  // by context; made when first used
-  std::unique_ptr<TraceRing> trace;  // since it was first asked for
+  std::unique_ptr<TraceRing> trace;                       // since it was first asked for
   bool tracing = false;
 };
 

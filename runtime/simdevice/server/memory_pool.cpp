@@ -33,8 +33,7 @@ void MemoryPool::Figure::add(uint64_t bytes) {
   highest = std::max(highest, current);
 }
 
-MemoryPool::MemoryPool(DeviceMemory& device, uint64_t block_bytes, uint64_t most_bytes,
-                       pid_t owner)
+MemoryPool::MemoryPool(DeviceMemory& device, uint64_t block_bytes, uint64_t most_bytes, pid_t owner)
     : device_(device),
       block_bytes_(DeviceMemory::rounded(block_bytes)),
       most_bytes_(most_bytes),

@@ -291,8 +291,7 @@ std::string MessageHandler::module_global(Client& client, std::span<const uint8_
   const uint32_t id = message.header.request_id;
   const auto found = client.modules.find(message.module);
   if (found == client.modules.end()) return reply(client, id, CUDA_ERROR_INVALID_HANDLE);
-  const bool placed =
-      place_managed(*found->second, message.global, message.address, client.memory);
+  const bool placed = place_managed(*found->second, message.global, message.address, client.memory);
   return reply(client, id, placed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -310,8 +309,7 @@ std::string MessageHandler::stream_create(Client& client, std::span<const uint8_
     return "stream id or kind out of range";
   if (client.streams.contains(message.stream)) return "stream id is in use";
   constexpr uint32_t kGreenGroup = 0x8000'0000U;
-  const uint32_t order_group =
-      message.group == 0 ? message.context : kGreenGroup | message.group;
+  const uint32_t order_group = message.group == 0 ? message.context : kGreenGroup | message.group;
   SmMask sms;
   for (uint32_t i = 0; i < device_.spec.sm_count; ++i)
     if ((message.sm_mask[i / 64] >> (i % 64) & 1) != 0) sms.add(i);

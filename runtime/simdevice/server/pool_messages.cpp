@@ -67,8 +67,8 @@ std::string MessageHandler::pool_create(Client& client, const PoolMsg& message) 
   const uint32_t id = message.header.request_id;
   if (message.location >= memory_.size()) return reply(client, id, CUDA_ERROR_INVALID_DEVICE);
   const uint64_t pool = client.next_handle++;
-  client.pools[pool] = std::make_shared<MemoryPool>(memory_[message.location],
-                                                    client.pool_block_bytes, message.bytes, client.pid);
+  client.pools[pool] = std::make_shared<MemoryPool>(
+      memory_[message.location], client.pool_block_bytes, message.bytes, client.pid);
   return reply(client, id, CUDA_SUCCESS, {.value = pool});
 }
 

@@ -171,15 +171,16 @@ void Server::handle_signal() {
 void Server::terminate_mps_client(pid_t pid) {
   for (const auto& [fd, client] : clients_)
     if (client->known() && client->mps && client->pid == pid)
-      executor_.fail(*client, CUDA_ERROR_MPS_CLIENT_TERMINATED, "terminated by the MPS control daemon");
+      executor_.fail(*client, CUDA_ERROR_MPS_CLIENT_TERMINATED,
+                     "terminated by the MPS control daemon");
 }
 
 void Server::contain_mps_faults() {
   const bool fault = spread_mps_faults(clients_, executor_, static_cast<uint32_t>(engines_.size()));
   if (fault == mps_fault_) return;
   mps_fault_ = fault;
-  mps_notify(mps_pipe_directory(), "server_status " + std::to_string(::getpid()) +
-                                       (fault ? " FAULT" : " ACTIVE"));
+  mps_notify(mps_pipe_directory(),
+             "server_status " + std::to_string(::getpid()) + (fault ? " FAULT" : " ACTIVE"));
 }
 
 void Server::accept_clients() {

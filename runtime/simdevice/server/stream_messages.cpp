@@ -119,8 +119,8 @@ std::string MessageHandler::op_kernel(Client& client, std::span<const uint8_t> b
   spec.priority =
       op.priority == INT32_MIN ? stream->second.priority : std::clamp(op.priority, -5, 0);
   const auto& module = client.modules[op.module];
-  KernelPayload payload{op, module, {params.begin(), params.end()},
-                        textures_of(client, module->context)};
+  KernelPayload payload{
+      op, module, {params.begin(), params.end()}, textures_of(client, module->context)};
   return submit(client, op.op, spec, std::move(payload));
 }
 

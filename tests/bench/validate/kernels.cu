@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small kernels of which each exercises one part of the device, after the descriptions that come with the published
-// measurements: copies with a footprint, dependent and independent arithmetic, pointer chases.
+// Small kernels of which each exercises one part of the device, after the descriptions that come
+// with the published measurements: copies with a footprint, dependent and independent arithmetic,
+// pointer chases.
 #include <cuda_fp16.h>
 #include <mma.h>
 
@@ -19,7 +20,8 @@ extern "C" __global__ void copy_together(const float* in, float* out, Count coun
 }
 
 // Each block goes through a part of its own, `passes` times; parts start `stride` elements apart.
-extern "C" __global__ void copy_own_part(const float* in, float* out, int count, int stride, int passes) {
+extern "C" __global__ void copy_own_part(const float* in, float* out, int count, int stride,
+                                         int passes) {
   const int first = blockIdx.x * stride;
   for (int pass = 0; pass < passes; ++pass)
     for (int i = first + threadIdx.x; i < first + count; i += blockDim.x) out[i] = in[i];
@@ -40,9 +42,9 @@ __device__ void multiply(const T* factors, T* results, Count times) {
   for (int way = 1; way < Ways; ++way) sum = sum + product[way];
   results[threadIdx.x] = sum;
 }
-#define GACER_MULTIPLY(name, type, ways)                                                              \
-  extern "C" __global__ void name(const type* factors, type* results, Count times) {                  \
-    multiply<type, ways>(factors, results, times);                                                    \
+#define GACER_MULTIPLY(name, type, ways)                                             \
+  extern "C" __global__ void name(const type* factors, type* results, Count times) { \
+    multiply<type, ways>(factors, results, times);                                   \
   }
 GACER_MULTIPLY(multiply_float_4, float, 4)
 GACER_MULTIPLY(multiply_double_1, double, 1)
@@ -63,8 +65,12 @@ __device__ void fuse(T* data, Count times) {
   }
   data[6 + threadIdx.x] = a + b + c + d;
 }
-extern "C" __global__ void fuse_float(float* data, Count times) { fuse(data, times); }
-extern "C" __global__ void fuse_double(double* data, Count times) { fuse(data, times); }
+extern "C" __global__ void fuse_float(float* data, Count times) {
+  fuse(data, times);
+}
+extern "C" __global__ void fuse_double(double* data, Count times) {
+  fuse(data, times);
+}
 extern "C" __global__ void fuse_half2(__half2* data, Count times) {
   __half2 a = data[0], b = data[1], c = data[2], d = data[3];
   const __half2 x = data[4], y = data[5];
@@ -118,7 +124,8 @@ extern "C" __global__ void add_in_turn(unsigned* counter, unsigned* result, Coun
 }
 
 // Each block reads `count` elements of four floats from its own start, `passes` times.
-extern "C" __global__ void read_part(const float4* in, float* out, Count count, Count stride, Count passes) {
+extern "C" __global__ void read_part(const float4* in, float* out, Count count, Count stride,
+                                     Count passes) {
   float sum = 0;
   const float4* from = in + blockIdx.x * stride;
   for (Count pass = 0; pass < passes; ++pass)
@@ -179,7 +186,8 @@ extern "C" __global__ void softmax(const float* in, float* out, int width) {
   float sum = 0;
   for (int i = threadIdx.x; i < width; i += blockDim.x) sum += __expf(row[i]);
   const float scale = 1.0f / sum_of_block(sum, partial);
-  for (int i = threadIdx.x; i < width; i += blockDim.x) out[size_t{blockIdx.x} * width + i] = __expf(row[i]) * scale;
+  for (int i = threadIdx.x; i < width; i += blockDim.x)
+    out[size_t{blockIdx.x} * width + i] = __expf(row[i]) * scale;
 }
 
 extern "C" __global__ void layer_norm(const float* in, float* out, int width) {

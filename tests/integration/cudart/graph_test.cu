@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs through the runtime: captured, built by hand, updated, cloned, with memory nodes, symbols and user objects.
+// Graphs through the runtime: captured, built by hand, updated, cloned, with memory nodes, symbols
+// and user objects.
 #include <atomic>
 #include <cstring>
 
@@ -9,8 +10,12 @@ namespace {
 
 __device__ int offset = 100;
 
-__global__ void add(int* out, int value) { out[threadIdx.x] += value; }
-__global__ void add_offset(int* out) { out[threadIdx.x] += offset; }
+__global__ void add(int* out, int value) {
+  out[threadIdx.x] += value;
+}
+__global__ void add_offset(int* out) {
+  out[threadIdx.x] += offset;
+}
 
 struct Stream {
   Stream() { EXPECT_CUDA(cudaStreamCreate(&value)); }
@@ -35,7 +40,8 @@ TEST(Capture, RunsEachLaunchAgain) {
   ASSERT_CUDA(cudaStreamBeginCapture(stream.value, cudaStreamCaptureModeGlobal));
   cudaStreamCaptureStatus status;
   unsigned long long id = 0;
-  ASSERT_CUDA(cudaStreamGetCaptureInfo(stream.value, &status, &id, nullptr, nullptr, nullptr, nullptr));
+  ASSERT_CUDA(
+      cudaStreamGetCaptureInfo(stream.value, &status, &id, nullptr, nullptr, nullptr, nullptr));
   EXPECT_EQ(cudaStreamCaptureStatusActive, status);
   ASSERT_CUDA(cudaMemsetAsync(out.get(), 0, 32, stream.value));
   add<<<1, 8, 0, stream.value>>>(out.get(), 5);
@@ -220,7 +226,8 @@ TEST(Generic, ConditionalBodyRunsByItsDefaultValue) {
                                                  cudaGraphCondAssignDefault));
     ASSERT_CUDA(cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &params));
     ASSERT_NE(nullptr, params.conditional.phGraph_out);
-    ASSERT_CUDA(cudaGraphAddKernelNode(&inside, params.conditional.phGraph_out[0], nullptr, 0, &kernel));
+    ASSERT_CUDA(
+        cudaGraphAddKernelNode(&inside, params.conditional.phGraph_out[0], nullptr, 0, &kernel));
     ASSERT_CUDA(cudaGraphInstantiate(&exec, graph, 0));
     ASSERT_CUDA(cudaGraphLaunch(exec, stream.value));
     ASSERT_CUDA(cudaStreamSynchronize(stream.value));
@@ -235,9 +242,9 @@ TEST(Generic, UserObjectsAreDestroyedWithTheGraph) {
   cudaGraph_t graph;
   cudaUserObject_t object;
   ASSERT_CUDA(cudaGraphCreate(&graph, 0));
-  ASSERT_CUDA(cudaUserObjectCreate(&object, &destroyed,
-                                   [](void* count) { ++*static_cast<std::atomic<int>*>(count); }, 1,
-                                   cudaUserObjectNoDestructorSync));
+  ASSERT_CUDA(cudaUserObjectCreate(
+      &object, &destroyed, [](void* count) { ++*static_cast<std::atomic<int>*>(count); }, 1,
+      cudaUserObjectNoDestructorSync));
   ASSERT_CUDA(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
   EXPECT_EQ(0, destroyed);
   EXPECT_CUDA(cudaGraphDestroy(graph));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled with --default-stream per-thread: stream 0 is each thread's own, which no other thread's work delays.
+// Compiled with --default-stream per-thread: stream 0 is each thread's own, which no other thread's
+// work delays.
 #include <atomic>
 #include <thread>
 
@@ -7,7 +8,9 @@
 
 namespace {
 
-__global__ void set(int* out, int value) { *out = value; }
+__global__ void set(int* out, int value) {
+  *out = value;
+}
 
 void CUDART_CB wait_for(void* flag) {
   while (!*static_cast<std::atomic<bool>*>(flag)) std::this_thread::yield();
@@ -26,7 +29,8 @@ TEST(PerThread, AThreadsDefaultStreamDoesNotWaitForAnother) {
     EXPECT_CUDA(cudaStreamSynchronize(nullptr));
     EXPECT_EQ(2, host);
   }).join();
-  EXPECT_EQ(cudaErrorNotReady, cudaStreamQuery(cudaStreamPerThread)) << "the same stream by its other name";
+  EXPECT_EQ(cudaErrorNotReady, cudaStreamQuery(cudaStreamPerThread))
+      << "the same stream by its other name";
   go = true;
   EXPECT_CUDA(cudaStreamSynchronize(nullptr));
   EXPECT_EQ(1, mine.read()[0]);

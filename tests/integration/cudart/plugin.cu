@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shared library with a kernel, loaded and unloaded by process_test; its helper is compiled apart (-rdc=true).
+// A shared library with a kernel, loaded and unloaded by process_test; its helper is compiled apart
+// (-rdc=true).
 #include <cuda_runtime.h>
 
 extern __device__ int twice(int value);
 
-__global__ void plugin_fill(int* out) { *out = twice(21); }
+__global__ void plugin_fill(int* out) {
+  *out = twice(21);
+}
 
-extern "C" const void* plugin_kernel() { return reinterpret_cast<const void*>(plugin_fill); }
+extern "C" const void* plugin_kernel() {
+  return reinterpret_cast<const void*>(plugin_fill);
+}
 
 extern "C" int plugin_run() {
   int *out = nullptr, host = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What concerns a whole process: errors that stay, reset, several devices, libraries that come and go, older programs,
-// a profiler. Started with three devices.
+// What concerns a whole process: errors that stay, reset, several devices, libraries that come and
+// go, older programs, a profiler. Started with three devices.
 #include <cuda.h>
 #include <dlfcn.h>
 
@@ -14,8 +14,12 @@
 namespace {
 
 __device__ int where = 0;
-__global__ void store(int* out, int value) { *out = value; }
-__global__ void store_where(int* out) { *out = where; }
+__global__ void store(int* out, int value) {
+  *out = value;
+}
+__global__ void store_where(int* out) {
+  *out = where;
+}
 
 // Runs `body` in a process of its own, which started anew.
 template <typename Body>
@@ -133,7 +137,8 @@ TEST(Programs12, FindTheirOwnForm) {
     long beyond = 77;
   } attributes;
   DeviceBuffer<int> out(1);
-  const auto get = reinterpret_cast<cudaError_t (*)(void*, const void*)>(old("cudaPointerGetAttributes"));
+  const auto get =
+      reinterpret_cast<cudaError_t (*)(void*, const void*)>(old("cudaPointerGetAttributes"));
   ASSERT_NE(nullptr, get);
   ASSERT_CUDA(get(&attributes, out.get()));
   EXPECT_EQ(cudaMemoryTypeDevice, attributes.type);
@@ -145,7 +150,8 @@ TEST(Programs12, FindTheirOwnForm) {
   EXPECT_CUDA(prefetch(managed, 4096, 0, nullptr));
   EXPECT_CUDA(prefetch(managed, 4096, cudaCpuDeviceId, nullptr));
   EXPECT_CUDA(cudaFree(managed));
-  const auto properties = reinterpret_cast<cudaError_t (*)(void*, int)>(old("cudaGetDeviceProperties_v2"));
+  const auto properties =
+      reinterpret_cast<cudaError_t (*)(void*, int)>(old("cudaGetDeviceProperties_v2"));
   struct {
     char name[256], rest[1032 - 256], beyond[8];
   } device{};
@@ -169,7 +175,8 @@ void on_call(gacer::simdevice::ToolsCall& call, bool enter) {
     if (call.symbol != nullptr) seen.symbol = call.symbol;
     if (!enter) {
       ++seen.runtime;
-      seen.names += std::string(call.function) + "=" + std::to_string(*static_cast<int*>(call.result)) + ";";
+      seen.names +=
+          std::string(call.function) + "=" + std::to_string(*static_cast<int*>(call.result)) + ";";
     }
     return;
   }
@@ -193,8 +200,11 @@ TEST(Profiler, SeesRuntimeCallsAroundTheDriversCalls) {
   store<<<1, 1>>>(static_cast<int*>(memory), 1);
   EXPECT_CUDA(cudaFree(memory));
   hooks->on_call.store(nullptr, std::memory_order_release);
-  EXPECT_EQ("cudaMalloc=0;__cudaPushCallConfiguration=0;__cudaPopCallConfiguration=0;__cudaLaunchKernel=0;"
-      "cudaFree=0;", seen.names);
+  EXPECT_EQ(
+      "cudaMalloc=0;__cudaPushCallConfiguration=0;__cudaPopCallConfiguration=0;__cudaLaunchKernel="
+      "0;"
+      "cudaFree=0;",
+      seen.names);
   EXPECT_NE(std::string::npos, seen.symbol.find("store")) << seen.symbol;
   EXPECT_GT(seen.driver, 0);
   EXPECT_TRUE(seen.same_correlation);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An ordinary runtime API program: launches, memory, copies, symbols, streams, events, errors, kernel handles.
+// An ordinary runtime API program: launches, memory, copies, symbols, streams, events, errors,
+// kernel handles.
 #include <cuda.h>
 
 #include <cstring>
@@ -23,7 +24,9 @@ __global__ void add_one(int* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] += 1;
 }
-__global__ void count_up() { atomicAdd(&shared_counter, 1); }
+__global__ void count_up() {
+  atomicAdd(&shared_counter, 1);
+}
 __global__ void dynamic_shared(int* out) {
   extern __shared__ int words[];
   words[threadIdx.x] = threadIdx.x;
@@ -78,19 +81,22 @@ TEST(Launch, ByPointerExtendedAndByHandle) {
   int* pointer = out.get();
   int n = 8;
   void* args[] = {&pointer, &n};
-  ASSERT_CUDA(cudaLaunchKernel(reinterpret_cast<void*>(add_one), dim3(1), dim3(8), args, 0, nullptr));
+  ASSERT_CUDA(
+      cudaLaunchKernel(reinterpret_cast<void*>(add_one), dim3(1), dim3(8), args, 0, nullptr));
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(1);
   config.blockDim = dim3(8);
   ASSERT_CUDA(cudaLaunchKernelEx(&config, add_one, pointer, n));
   cudaKernel_t kernel;
   ASSERT_CUDA(cudaGetKernel(&kernel, reinterpret_cast<void*>(add_one)));
-  ASSERT_CUDA(cudaLaunchKernel(reinterpret_cast<void*>(kernel), dim3(1), dim3(8), args, 0, nullptr));
+  ASSERT_CUDA(
+      cudaLaunchKernel(reinterpret_cast<void*>(kernel), dim3(1), dim3(8), args, 0, nullptr));
   cudaFunction_t function;
   ASSERT_CUDA(cudaGetFuncBySymbol(&function, reinterpret_cast<void*>(add_one)));
   ASSERT_EQ(CUDA_SUCCESS, cuLaunchKernel(function, 1, 1, 1, 8, 1, 1, 0, nullptr, args, nullptr));
   EXPECT_EQ(4, out.read()[7]);
-  EXPECT_EQ(cudaErrorInvalidDeviceFunction, cudaLaunchKernel(args, dim3(1), dim3(8), args, 0, nullptr));
+  EXPECT_EQ(cudaErrorInvalidDeviceFunction,
+            cudaLaunchKernel(args, dim3(1), dim3(8), args, 0, nullptr));
   EXPECT_EQ(cudaErrorInvalidDeviceFunction, cudaGetLastError());
 }
 
@@ -258,8 +264,8 @@ TEST(Streams, CallbacksAndHostFunctionsComeInOrder) {
         *static_cast<std::string*>(data) += status == cudaSuccess ? "a" : "?";
       },
       &order, 0));
-  ASSERT_CUDA(cudaLaunchHostFunc(stream, [](void* data) { *static_cast<std::string*>(data) += "b"; },
-                                 &order));
+  ASSERT_CUDA(cudaLaunchHostFunc(
+      stream, [](void* data) { *static_cast<std::string*>(data) += "b"; }, &order));
   ASSERT_CUDA(cudaStreamSynchronize(stream));
   EXPECT_EQ("ab", order);
   EXPECT_CUDA(cudaStreamDestroy(stream));
@@ -301,7 +307,10 @@ TEST(Errors, NotReadyIsOneToo) {
   ASSERT_CUDA(cudaEventCreate(&event));
   volatile bool go = false;
   ASSERT_CUDA(cudaLaunchHostFunc(
-      nullptr, [](void* flag) { while (!*static_cast<volatile bool*>(flag)) std::this_thread::yield(); },
+      nullptr,
+      [](void* flag) {
+        while (!*static_cast<volatile bool*>(flag)) std::this_thread::yield();
+      },
       const_cast<bool*>(&go)));
   ASSERT_CUDA(cudaEventRecord(event));
   EXPECT_EQ(cudaErrorNotReady, cudaEventQuery(event));
@@ -355,7 +364,8 @@ TEST(Functions, AttributesNamesAndOccupancy) {
   ASSERT_CUDA(cudaFuncGetAttributes(&attributes, fill));
   EXPECT_EQ(1024, attributes.maxThreadsPerBlock);
   EXPECT_GT(attributes.numRegs, 0);
-  ASSERT_CUDA(cudaFuncSetAttribute(dynamic_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536));
+  ASSERT_CUDA(
+      cudaFuncSetAttribute(dynamic_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536));
   ASSERT_CUDA(cudaFuncGetAttributes(&attributes, dynamic_shared));
   EXPECT_EQ(65536, attributes.maxDynamicSharedSizeBytes);
   const char* name = nullptr;
@@ -449,10 +459,12 @@ TEST(Versions, AreThoseOfTheToolkit) {
   EXPECT_GE(driver, runtime);
   void* entry = nullptr;
   cudaDriverEntryPointQueryResult found;
-  ASSERT_CUDA(cudaGetDriverEntryPointByVersion("cuMemAlloc", &entry, 13000, cudaEnableDefault, &found));
+  ASSERT_CUDA(
+      cudaGetDriverEntryPointByVersion("cuMemAlloc", &entry, 13000, cudaEnableDefault, &found));
   EXPECT_EQ(cudaDriverEntryPointSuccess, found);
   EXPECT_NE(nullptr, entry);
-  ASSERT_CUDA(cudaGetDriverEntryPointByVersion("cuNoSuchThing", &entry, 13000, cudaEnableDefault, &found));
+  ASSERT_CUDA(
+      cudaGetDriverEntryPointByVersion("cuNoSuchThing", &entry, 13000, cudaEnableDefault, &found));
   EXPECT_EQ(cudaDriverEntryPointSymbolNotFound, found);
 }
 

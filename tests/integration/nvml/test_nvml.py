@@ -26,8 +26,17 @@ class NvmlTest(unittest.TestCase):
             self.skipTest(f"no Python environment at {VENV}: run scripts/setup.sh")
         self.stage = Stage(mps=False)
         self.addCleanup(self.stage.close)
-        self.stage.environment["LD_LIBRARY_PATH"] += f":{NVML}"
+        self.simulator = self.stage.environment["LD_LIBRARY_PATH"]
+        self.driver = self.folder_with_the_driver_alone()
+        self.stage.environment["LD_LIBRARY_PATH"] = f"{self.driver}:{NVML}"
+        self.stage.environment["SIMGPU_SERVER"] = str(BUILD / "sim" / "simgpu-server")
         self.know_devices(self.device_uuid())
+
+    def folder_with_the_driver_alone(self):
+        folder = self.stage.folder / "driver"
+        folder.mkdir()
+        (folder / "libcuda.so.1").symlink_to(BUILD / "sim" / "libcuda.so.1")
+        return folder
 
     def know_devices(self, *uuids):
         self.stage.environment["NULLNVML_DEVICES"] = ",".join(
@@ -109,6 +118,12 @@ class NvmlTest(unittest.TestCase):
         row = self.watch(limit=4 * GIB)[0]["v2"]
         self.assertEqual((row["total"], row["free"], row["used"], row["reserved"]), (4 * GIB, 4 * GIB, 0, 0))
 
+    def test_given_the_simulated_nvml_then_it_tells_the_share_too(self):
+        self.stage.environment["LD_LIBRARY_PATH"] = self.simulator
+        self.stage.start_daemon()
+        row = self.watch(limit=4 * GIB)[0]
+        self.assertEqual((row["v1"]["total"], row["v2"]["total"], row["v2"]["used"]), (4 * GIB, 4 * GIB, 0))
+
     def test_OBS_14_a_linked_program_gets_the_share_and_the_librarys_own_errors(self):
         answer = self.run_tenant(BUILD / "tests" / "nvml_linked", limit=4 * GIB)
         self.assertEqual((answer.returncode, answer.stderr), (0, ""))
@@ -129,7 +144,7 @@ class NvmlTest(unittest.TestCase):
     def test_FW_09_given_no_nvml_then_opening_it_fails_as_it_would_without_the_shim(self):
         if ctypes.util.find_library("nvidia-ml"):
             self.skipTest("this machine has an NVML of its own")
-        text = self.open_nvml("libnvidia-ml.so.1", LD_LIBRARY_PATH=str(BUILD / "sim"))
+        text = self.open_nvml("libnvidia-ml.so.1", LD_LIBRARY_PATH=str(self.driver))
         self.assertEqual(text, "libnvidia-ml.so.1: cannot open shared object file: No such file or directory")
 
     def test_asking_whether_nvml_is_loaded_does_not_load_it(self):

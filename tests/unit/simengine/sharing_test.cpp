@@ -122,8 +122,8 @@ KernelCost streaming(const Harness& h, double block_ns) {
   KernelCost cost;
   cost.threads = 512;
   cost.alone_ns = block_ns / 4;
-  cost.dram_bytes =
-      h.device.spec.dram_bytes_per_ns * h.device.memory.dram_efficiency * block_ns / h.device.spec.sm_count;
+  cost.dram_bytes = h.device.spec.dram_bytes_per_ns * h.device.memory.dram_efficiency * block_ns /
+                    h.device.spec.sm_count;
   return cost;
 }
 
