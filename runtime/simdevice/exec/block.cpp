@@ -72,6 +72,12 @@ bool BlockRun::any_ready() const {
   return false;
 }
 
+bool BlockRun::release_for_barriers() {
+  bool any = false;
+  for (uint32_t w = 0; w < warp_count_; ++w) any |= !ended_[w] && warps_[w]->release_for_barriers();
+  return any;
+}
+
 bool BlockRun::fail(FaultKind kind, const std::string& message) {
   if (!failed()) fault_ = {kind, message};
   return false;

@@ -66,6 +66,9 @@ class BlockRun {
   enum class Progress : uint8_t { kEnded, kRan, kWaits, kBlocked };
   // Lets each warp run for a time slice. After kEnded: done, or failed().
   Progress round();
+  // After kBlocked: lanes that wait to meet others again go on if those wait at barriers. True:
+  // there were some, try another round.
+  bool release_for_barriers();
   void collect(BlockCounters& counters) const;
 
   const LaunchContext& launch() const { return *launch_; }

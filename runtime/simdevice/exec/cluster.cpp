@@ -46,6 +46,13 @@ bool ClusterRun::round(bool& ran, bool& waits) {
   return left;
 }
 
+bool ClusterRun::release_for_barriers() {
+  bool any = false;
+  for (uint32_t rank = 0; rank < size_; ++rank)
+    any |= !ended_[rank] && blocks_[rank]->release_for_barriers();
+  return any;
+}
+
 ClusterRun::Progress ClusterRun::resume(uint64_t quantum) {
   constexpr int kIdleRounds = 2;  // the first may only just have seen what an earlier one changed
   const uint64_t begin = issued();
@@ -58,6 +65,7 @@ ClusterRun::Progress ClusterRun::resume(uint64_t quantum) {
       progressed = true;
       if (issued() - begin >= quantum) return Progress::kPaused;
     } else if (!waits) {
+      if (release_for_barriers()) continue;
       BlockRun& first = *blocks_[0];
       first.fail(FaultKind::kTimeout,
                  first.where(0) + ": all warps wait at barriers that nobody completes");

@@ -42,6 +42,7 @@ class ClusterRun {
  private:
   uint64_t block_number(uint64_t cluster_linear, uint32_t rank) const;
   bool round(bool& ran, bool& waits);
+  bool release_for_barriers();
   void complete_phase();
 
   const LaunchContext* launch_ = nullptr;

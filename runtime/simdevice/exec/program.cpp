@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "runtime/ptx/parser.h"
+#include "runtime/simdevice/exec/device_runtime.h"
 #include "runtime/simdevice/exec/grid.h"
 #include "runtime/simdevice/exec/lower/lowering.h"
 #include "runtime/simdevice/exec/specials.h"
@@ -274,6 +275,7 @@ Result<std::shared_ptr<Program>> Program::compile(std::string_view text, int tar
   if (sm > target_sm)
     return Error{0, ".target sm_" + std::to_string(sm) + " is newer than the device (sm_" +
                         std::to_string(target_sm) + ")"};
+  add_device_runtime(*module);
   auto program = std::make_shared<CompiledProgram>();
   if (Status s = program->build(*module); !s.ok()) return s.error();
   return std::shared_ptr<Program>(program);

@@ -72,6 +72,8 @@ class Warp {
   bool has_ready() const { return !ready_.empty() || current_index_ >= 0; }
   // Lets the nodes go on that wait at this block barrier.
   void release_barrier(uint32_t barrier);
+  // For a block that cannot go on otherwise. True: there are ready nodes now.
+  bool release_for_barriers();
 
   BlockRun& block() { return *block_; }
   const MemoryTable& memory() const { return *memory_; }
@@ -164,6 +166,8 @@ class Warp {
   void split_by_members();
   void unpark(int32_t index);
   void release_arrived();
+  bool release_above(int32_t index, uint32_t wanted);
+  uint32_t arrived_at(int32_t parent) const;
   void release_arrived(int32_t parent);
   bool run_group(const std::vector<int32_t>& group, uint32_t together);
   Step wait_for_cluster(const BasicBlock& bb);

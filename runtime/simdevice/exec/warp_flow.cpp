@@ -417,13 +417,16 @@ Warp::Step Warp::park() {
 bool Warp::release_warp_sync() {
   if (release_parked()) return true;
   if (block_->failed()) return false;
+  for (int32_t i : parked_)
+    if (release_above(i, nodes_[i].wait_mask)) return true;
   for (const Node& node : nodes_)
     if (node.state == NodeState::kAtBarrier) return false;
   const Node& node = nodes_[parked_.front()];
-  const BasicBlock& bb = node.frame.code->blocks[node.block];
+  const FunctionCode& code = *node.frame.code;
+  const Insn& insn = code.insns[code.blocks[node.block].first];
   block_->fail(FaultKind::kTimeout,
                block_->where(first_thread_ + static_cast<uint32_t>(__builtin_ctz(node.mask))) +
-                   ", line " + std::to_string(bb.line) +
+                   ", line " + std::to_string(insn.line) +
                    ": lanes wait at a warp-wide operation for lanes that do not come");
   return false;
 }
@@ -502,13 +505,38 @@ void Warp::release_arrived() {
   for (int32_t i = current_->parent; i >= 0; i = nodes_[i].parent) release_arrived(i);
 }
 
-// Lanes that have arrived where `parent` waits for its children go on by themselves.
-void Warp::release_arrived(int32_t parent) {
+// Nobody in the block can run: lanes that wait at a barrier may wait for lanes of their warp that
+// have gone on to where the paths join. True: some of those go on.
+bool Warp::release_for_barriers() {
+  for (size_t i = 0; i < nodes_.size(); ++i)
+    if (nodes_[i].state == NodeState::kAtBarrier && release_above(static_cast<int32_t>(i), ~0u))
+      return true;
+  return false;
+}
+
+// Lanes of `wanted` that wait to meet those of the node `index` again go on without them, as
+// independent threads may. False: there are none.
+bool Warp::release_above(int32_t index, uint32_t wanted) {
+  for (int32_t i = nodes_[index].parent; i >= 0; i = nodes_[i].parent) {
+    if ((arrived_at(i) & wanted) == 0) continue;
+    release_arrived(i);
+    return true;
+  }
+  return false;
+}
+
+// Lanes that are where `parent` waits for its children.
+uint32_t Warp::arrived_at(int32_t parent) const {
   uint32_t busy = 0;
   for (const Node& node : nodes_)
     for (int32_t i = node.mask == 0 ? -1 : node.parent; i >= 0; i = nodes_[i].parent)
       if (i == parent) busy |= node.mask;
-  const uint32_t arrived = nodes_[parent].mask & ~busy;
+  return nodes_[parent].mask & ~busy;
+}
+
+// They go on by themselves.
+void Warp::release_arrived(int32_t parent) {
+  const uint32_t arrived = arrived_at(parent);
   if (arrived == 0) return;
   Node node = nodes_[parent];
   node.mask = arrived;

@@ -46,6 +46,64 @@ TEST_P(Together, AGridBarrierWithoutACooperativeLaunchTraps) {
   EXPECT_EQ(fault.kind, FaultKind::kTrap) << fault.message;
 }
 
+// As NVVM-based compilers other than nvcc have it: calls of the device runtime library.
+constexpr char kRuntimeCalls[] = R"(.version 7.0
+.target sm_80
+.address_size 64
+.extern .func (.param .b64 func_retval0) cudaCGGetIntrinsicHandle(.param .b32 a);
+.extern .func (.param .b32 func_retval0) cudaCGSynchronize(.param .b64 a, .param .b32 b);
+.visible .entry turns(.param .u64 values, .param .u32 scope) {
+  .reg .b32 %r<8>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [values];
+  mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;
+  mad.lo.u32 %r1, %r1, %r2, %r3;
+  mov.u32 %r4, %nctaid.x; mad.lo.u32 %r4, %r4, %r2, -1;
+  sub.u32 %r4, %r4, %r1;
+  mul.wide.u32 %rd2, %r1, 8; add.u64 %rd2, %rd1, %rd2;
+  mul.wide.u32 %rd3, %r4, 8; add.u64 %rd3, %rd1, %rd3;
+  st.global.u32 [%rd2], %r1;
+  { .param .b32 p0; .param .b64 q0; ld.param.u32 %r5, [scope]; st.param.b32 [p0], %r5;
+    call.uni (q0), cudaCGGetIntrinsicHandle, (p0); ld.param.b64 %rd4, [q0]; }
+  { .param .b64 p0; .param .b32 p1; .param .b32 q0; st.param.b64 [p0], %rd4; st.param.b32 [p1], 0;
+    call.uni (q0), cudaCGSynchronize, (p0, p1); ld.param.b32 %r6, [q0]; }
+  ld.global.u32 %r7, [%rd3];
+  shl.b32 %r6, %r6, 16; add.u32 %r7, %r7, %r6;
+  st.global.u32 [%rd2+4], %r7;
+  ret;
+})";
+
+TEST(DeviceRuntime, ItsGridBarrierWaitsForAllBlocks) {
+  GridDevice device;
+  const auto program = device.load(kRuntimeCalls);
+  ASSERT_NE(program, nullptr);
+  EXPECT_TRUE(program->kernels()[0].uses_grid_barrier);
+  const uint32_t n = 12 * 40;
+  for (unsigned threads : {1u, 3u}) {
+    const uint64_t values = device.upload(std::vector<uint32_t>(2 * n, 0));
+    const Fault fault = device.launch_grid(
+        *program, "turns", shape(12, 40), Params().add(values).add(1),
+        {.resident_blocks = 12, .cooperative = true, .threads = threads, .budget = kBudget});
+    ASSERT_EQ(fault.message, "");
+    const auto out = device.download<uint32_t>(values, 2 * n);
+    for (uint32_t i = 0; i < n; ++i) EXPECT_EQ(out[2 * i + 1], n - 1 - i) << i;
+  }
+}
+
+TEST(DeviceRuntime, AGridBarrierWithoutAGridIsAnError) {
+  constexpr uint32_t kInvalidValue = 1;
+  GridDevice device;
+  const auto program = device.load(kRuntimeCalls);
+  ASSERT_NE(program, nullptr);
+  for (const auto& [cooperative, scope] : {std::pair{false, 1}, std::pair{true, 2}}) {
+    const uint64_t values = device.upload(std::vector<uint32_t>(2, 0));
+    const Fault fault =
+        device.launch_grid(*program, "turns", shape(1, 1), Params().add(values).add(scope),
+                           {.cooperative = cooperative, .budget = kBudget});
+    ASSERT_EQ(fault.message, "");
+    EXPECT_EQ(device.download<uint32_t>(values, 2)[1], kInvalidValue << 16);
+  }
+}
+
 TEST_P(Together, AGridThatDoesNotFitHangs) {
   const auto program = load();
   ASSERT_NE(program, nullptr);

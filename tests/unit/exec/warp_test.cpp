@@ -159,6 +159,22 @@ TEST(WarpSync, MeetsLanesThatComeLaterByAnotherPath) {
   for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(out[t], t ^ 1);
 }
 
+// Two lanes take a way of their own and wait there for the whole warp or block; the others are
+// where the ways join, and end.
+class OneSided : public testing::TestWithParam<const char*> {};
+
+TEST_P(OneSided, WaitsForLanesThatOnlyEnd) {
+  const auto out = run(std::string("setp.ge.u32 %p1, %r1, 2; mov.u32 %r2, 1; @%p1 bra E; ") +
+                           GetParam() + " mov.u32 %r2, 7;\nE:",
+                       64);
+  ASSERT_EQ(out.size(), 64u);
+  for (uint32_t t = 0; t < 64; ++t) EXPECT_EQ(out[t], t < 2 ? 7u : 1u) << t;
+}
+
+INSTANTIATE_TEST_SUITE_P(Waits, OneSided,
+                         testing::Values("bar.warp.sync -1;", "barrier.sync 0;",
+                                         "shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;"));
+
 TEST(WarpSync, FaultsWhenLanesNeverCome) {
   Fault fault;
   run("and.b32 %r3, %r1, 1; setp.eq.u32 %p1, %r3, 1; @%p1 bra X; bar.warp.sync 0x3; bra E;\nX: "
