@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "runtime/simdevice/sim_messages.h"
@@ -33,21 +34,6 @@ bool overlaps(const Map& map, uint64_t address, uint64_t bytes) {
 }
 
 constexpr uint64_t kMostBytesPerCall = 1ULL << 30;  // the kernel moves less than 2 GiB a call
-
-using ForeignCall = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
-                                unsigned long);
-
-bool foreign(ForeignCall call, pid_t pid, uint8_t* local, uint64_t address, uint64_t bytes) {
-  for (uint64_t done = 0; done < bytes;) {
-    const uint64_t part = std::min(bytes - done, kMostBytesPerCall);
-    const iovec here{local + done, part};
-    const iovec there{reinterpret_cast<void*>(address + done), part};
-    const ssize_t moved = call(pid, &here, 1, &there, 1, 0);
-    if (moved <= 0) return false;
-    done += static_cast<uint64_t>(moved);
-  }
-  return true;
-}
 
 bool in_virtual_range(uint64_t address, uint64_t bytes) {
   return address >= kVirtualBase && address < kVirtualEnd && bytes > 0 &&
@@ -319,6 +305,20 @@ uint8_t* ClientMemory::resolve_part(uint64_t address, uint64_t& bytes) const {
   return own->second.host() + (address - own->first);
 }
 
+bool ClientMemory::foreign(ForeignCall call, uint8_t* local, uint64_t address,
+                           uint64_t bytes) const {
+  for (uint64_t done = 0; done < bytes;) {
+    const uint64_t part = std::min(bytes - done, kMostBytesPerCall);
+    const iovec here{local + done, part};
+    const iovec there{reinterpret_cast<void*>(address + done), part};
+    const ssize_t moved = call(pid_, &here, 1, &there, 1, 0);
+    if (moved < 0 && errno == ESRCH) note_owner_is_gone();
+    if (moved <= 0) return false;
+    done += static_cast<uint64_t>(moved);
+  }
+  return true;
+}
+
 bool ClientMemory::read(uint64_t address, void* to, uint64_t bytes) const {
   auto* local = static_cast<uint8_t*>(to);
   for (uint64_t done = 0; done < bytes;) {
@@ -329,7 +329,7 @@ bool ClientMemory::read(uint64_t address, void* to, uint64_t bytes) const {
       continue;
     }
     if (is_device_address(address + done)) return false;
-    return foreign(::process_vm_readv, pid_, local + done, address + done, part);
+    return foreign(::process_vm_readv, local + done, address + done, part);
   }
   return true;
 }
@@ -345,7 +345,7 @@ bool ClientMemory::write(uint64_t address, const void* from, uint64_t bytes) con
       continue;
     }
     if (is_device_address(address + done)) return false;
-    return foreign(::process_vm_writev, pid_, local + done, address + done, part);
+    return foreign(::process_vm_writev, local + done, address + done, part);
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include <cstdint>
 #include <map>
@@ -90,6 +91,10 @@ class ClientMemory {
   // Reads or writes client memory of any kind; false: not accessible.
   bool read(uint64_t address, void* to, uint64_t bytes) const;
   bool write(uint64_t address, const void* from, uint64_t bytes) const;
+  // True from when the process was found to have ended, which may be long before its socket hangs
+  // up. Access to memory of its own fails then, through no fault of what it asked for.
+  bool owner_is_gone() const { return owner_is_gone_; }
+  void note_owner_is_gone() const { owner_is_gone_ = true; }
 
  private:
   // An allocation of a context, or a mapping of physical memory.
@@ -117,6 +122,8 @@ class ClientMemory {
     std::set<uint32_t> peers;
   };
   using Regions = std::map<uint64_t, Region>;
+  using ForeignCall = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
+                                  unsigned long);
 
   bool overlaps_host(uint64_t address, uint64_t bytes) const;
   // The mappings that make up exactly [address, address + bytes); empty when they do not.
@@ -124,11 +131,14 @@ class ClientMemory {
   void release(HostMapping& mapping) const;
   bool visible_to(const Region& region, uint32_t context, const Context* info) const;
   void rebuild(uint32_t context, AddressSpace& space) const;
+  // Between `local` and the client's own memory.
+  bool foreign(ForeignCall call, uint8_t* local, uint64_t address, uint64_t bytes) const;
   // The part of [address, address + bytes) that lies in one piece; shortens `bytes` to it.
   uint8_t* resolve_part(uint64_t address, uint64_t& bytes) const;
 
   std::span<DeviceMemory> devices_;
   pid_t pid_;
+  mutable bool owner_is_gone_ = false;
   std::map<uint32_t, Context> contexts_;
   Regions regions_;
   std::map<uint64_t, HostMapping> host_;

@@ -73,17 +73,21 @@ class HangUpWatch {
     if (socket_fd_ < 0) return false;
     const std::lock_guard lock(mutex_);
     const uint64_t now_ns = monotonic_now_ns();
-    if (now_ns - looked_ns_ < kLookEveryNs) return false;
+    if (hung_up_ || now_ns - looked_ns_ < kLookEveryNs) return hung_up_;
     looked_ns_ = now_ns;
     pollfd wanted{socket_fd_, 0, 0};
-    return ::poll(&wanted, 1, 0) == 1 && (wanted.revents & (POLLHUP | POLLERR)) != 0;
+    hung_up_ = ::poll(&wanted, 1, 0) == 1 && (wanted.revents & (POLLHUP | POLLERR)) != 0;
+    return hung_up_;
   }
+  // Whether hung_up() said so once; when nobody calls it any more.
+  bool seen() const { return hung_up_; }
 
  private:
   static constexpr uint64_t kLookEveryNs = 20'000'000;
   int socket_fd_;
   std::mutex mutex_;
   uint64_t looked_ns_;
+  bool hung_up_ = false;
 };
 
 // Of what printf printed; the client reads the file. A full disk loses text, nothing else.
@@ -247,6 +251,7 @@ KernelRunner::Counted KernelRunner::run_blocks(const Launch& launch,
     run->work(hung_up);
     return true;
   });
+  if (watch.seen()) memory.note_owner_is_gone();
   registered.write_back(memory);
   fault = run->fault();
   return {run->counters(), run->blocks_run()};

@@ -206,6 +206,7 @@ StartResult OpExecutor::start_kernel(Client& client, const KernelPayload& kernel
   launch.textures = kernel.textures.get();
   launch.client_socket = client.socket.get();
   const LaunchOutcome outcome = kernels_.run(launch, client.memory, now_ns);
+  if (client.memory.owner_is_gone()) return end_work(client);
   if (outcome.fault.kind != FaultKind::kNone) {
     fail_on_device(client, cuda_error_of(outcome.fault.kind), outcome.fault.message);
     return skipped();
@@ -216,8 +217,14 @@ StartResult OpExecutor::start_kernel(Client& client, const KernelPayload& kernel
   return result;
 }
 
+StartResult OpExecutor::end_work(Client& client) {
+  client.sticky_error = CUDA_ERROR_CONTEXT_IS_DESTROYED;  // read by nobody, skips what follows
+  return skipped();
+}
+
 StartResult OpExecutor::start_effect(Client& client, const std::string& failure) {
   if (failure.empty()) return {};
+  if (client.memory.owner_is_gone()) return end_work(client);
   fail_on_device(client, CUDA_ERROR_ILLEGAL_ADDRESS, failure);
   return skipped();
 }

@@ -54,6 +54,9 @@ class OpExecutor final : public EngineHost {
   StartResult start_kernel(Client& client, const KernelPayload& kernel, uint64_t now_ns);
   // What a launch is asked to suffer; true: it does not run.
   bool suffer(Client& client, const LaunchFault& asked, StartResult& result);
+  // Nothing more of a client whose process has ended: what follows would meet results that are
+  // missing, and no fault of the device comes of a client's end.
+  static StartResult end_work(Client& client);
   StartResult start_effect(Client& client, const std::string& failure);
   StartResult start_wait(PendingOp& pending, const Op& op, const WaitValuePayload& wait);
   StartResult start_remote_wait(PendingOp& pending, const Op& op, const RemoteWaitPayload& wait);

@@ -2,6 +2,8 @@
 // MPS as programs and administrators see it: the control program, its limits, the variables of
 // clients.
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -180,6 +182,54 @@ TEST_F(MpsClients, AFaultIsReportedToAllClientsAndInTheServersStatus) {
             0);
   EXPECT_EQ(in_child([] { CU_IS(CUDA_ERROR_MPS_SERVER_NOT_READY, open_device()); }), 0);
   EXPECT_EQ(innocent.finish(), 0);
+}
+
+// The child holds a copy of the driver's socket (no atfork handler runs), so that the socket does
+// not hang up when this process ends: the device meets the dead process's operations first.
+void keep_descriptors_in_a_child(Signal& over) {
+  if (syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr) != 0) return;
+  over.await();
+  _exit(0);
+}
+
+// Behind a wait for memory of the process itself: runs when that is gone.
+void queue_a_copy_behind_a_wait() {
+  constexpr size_t kBytes = 1 << 16;
+  void* pages = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CUdeviceptr data = 0;
+  CUstream stream = nullptr;
+  CU_OK(cuMemHostRegister(pages, kBytes, CU_MEMHOSTREGISTER_DEVICEMAP));
+  CU_OK(cuMemAlloc(&data, kBytes));
+  CU_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CU_OK(cuStreamWaitValue32(stream, reinterpret_cast<CUdeviceptr>(pages), 1,
+                            CU_STREAM_WAIT_VALUE_EQ));
+  CU_OK(cuMemcpyHtoDAsync(data, pages, kBytes, stream));
+}
+
+TEST_F(MpsClients, AClientThatIsKilledWithWorkQueuedIsNoFault) {
+  Signal queued, over;
+  Waiting neighbour([] {
+    CUdeviceptr data = 0;
+    CU_OK(cuMemAlloc(&data, 512));
+    CU_OK(cuMemsetD32(data, 7, 128));
+    CU_OK(cuCtxSynchronize());
+    EXPECT_EQ(command("get_server_status " + command("get_server_list")), "ACTIVE");
+  });
+  Child victim = Child::checking([&] {
+    CU_OK(open_device());
+    queue_a_copy_behind_a_wait();
+    keep_descriptors_in_a_child(over);
+    queued.raise();
+    pause();
+  });
+  queued.await();
+  kill(victim.pid(), SIGKILL);
+  EXPECT_EQ(victim.wait(), -SIGKILL);
+  // Time for the device to look at the wait again; too little would only make the test weaker.
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_EQ(neighbour.finish(), 0);
+  EXPECT_EQ(in_child([] { CU_OK(open_device()); }), 0);
+  over.raise();
 }
 
 TEST_F(MpsClients, TheDaemonsPidLiesInThePipeDirectory) {
