@@ -90,6 +90,9 @@ class SharingTest(unittest.TestCase):
     def test_tenants_survive_the_daemon_and_attach_to_its_successor(self):
         daemon = self.stage.start_daemon()
         latency, batch, stop = self.start_pair(["--mem", "1G"])
+        # And both have allocated all they will: until a model is warm its figure grows
+        for process in (latency, batch):
+            wait_for(lambda: "warm" in process.text() or not process.alive(), "both are warm")
         used = self.stage.tenant("train")["memory_used_bytes"]
         # When the daemon is killed, both go on without it
         daemon.kill()
