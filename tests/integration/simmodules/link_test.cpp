@@ -94,6 +94,37 @@ TEST_F(LinkTest, TheDeviceRuntimeMayBeAmongTheInputs) {
   expect_parts_work();
 }
 
+// What that library answers as machine code, the device answers by itself.
+TEST_F(LinkTest, GridBarriersOfTheDeviceRuntime) {
+  CU_OK(add_text(R"(.version 8.0
+.target sm_80
+.address_size 64
+.extern .func (.param .b64 r) cudaCGGetIntrinsicHandle(.param .b32 scope);
+.extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 handle, .param .b32 flags);
+.visible .entry together(.param .u64 errors) {
+  .reg .b32 %r<3>; .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [errors]; mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd3, %r1, 4;
+  add.u64 %rd1, %rd1, %rd3;
+  { .param .b32 p0; .param .b64 q0; st.param.b32 [p0], 1;
+    call.uni (q0), cudaCGGetIntrinsicHandle, (p0); ld.param.b64 %rd2, [q0]; }
+  { .param .b64 p0; .param .b32 p1; .param .b32 q0; st.param.b64 [p0], %rd2; st.param.b32 [p1], 0;
+    call.uni (q0), cudaCGSynchronize, (p0, p1); ld.param.b32 %r2, [q0]; }
+  st.global.u32 [%rd1], %r2;
+  ret;
+})",
+                 "grid"));
+  CU_OK(cuLinkAddFile(link_, CU_JIT_INPUT_LIBRARY, CUDEVRT, 0, nullptr, nullptr));
+  ASSERT_EQ(CUDA_SUCCESS, complete()) << errors_;
+  CUfunction together = nullptr;
+  CU_OK(cuModuleGetFunction(&together, linked_, "together"));
+  CUdeviceptr errors = 0;
+  CU_OK(cuMemAlloc(&errors, 8));
+  CU_OK(cuMemsetD32(errors, 99, 2));
+  void* params[] = {&errors};
+  CU_OK(cuLaunchCooperativeKernel(together, 2, 1, 1, 32, 1, 1, 0, nullptr, params));
+  EXPECT_THAT(read_ints(errors, 2), testing::ElementsAre(0, 0));
+}
+
 TEST_F(LinkTest, UndefinedNamesAreInTheErrorLog) {
   CU_OK(add_text(image_file("parts_main.ptx"), "main.ptx"));
   EXPECT_NE(CUDA_SUCCESS, complete());
