@@ -51,7 +51,7 @@ void JitLog::fill(Buffer& buffer, std::string_view text) {
   size_t written = 0;
   if (buffer.text != nullptr && buffer.capacity > 0) {
     const size_t length = std::min(text.size(), buffer.capacity - 1);
-    memcpy(buffer.text, text.data(), length);
+    text.copy(buffer.text, length);
     buffer.text[length] = '\0';
     written = length;
   }

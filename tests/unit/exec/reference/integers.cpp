@@ -31,10 +31,12 @@ Wide product(const Form& form, IntType type, Wide x, Wide y) {
     const Wide p = narrow.value(cut(x)) * narrow.value(cut(y));
     return form.has("hi") ? p >> 16 : p;
   }
-  if (!form.has("hi")) return x * y;
-  if (type.is_signed || type.bits < 64) return (x * y) >> type.bits;
+  // Of two unsigned 64-bit numbers the product needs all 128 bits.
   __extension__ using Unsigned = unsigned __int128;
-  return static_cast<Wide>((static_cast<Unsigned>(x) * static_cast<Unsigned>(y)) >> 64);
+  const Unsigned all = static_cast<Unsigned>(x) * static_cast<Unsigned>(y);
+  if (!form.has("hi")) return static_cast<Wide>(all);
+  if (type.is_signed || type.bits < 64) return static_cast<Wide>(all) >> type.bits;
+  return static_cast<Wide>(all >> 64);
 }
 
 std::optional<Reference> products(const Form& form, IntType t) {
