@@ -147,6 +147,7 @@ class Warp {
   Step return_lanes(const BasicBlock& bb);
   static bool can_enter(const CallSite& site, const FunctionCode& callee);
   bool enter(const CallSite& site, const FunctionCode& callee, uint32_t mask, int32_t caller);
+  uint32_t first_free_frame() const;
   void copy_locals(uint32_t from, uint32_t to, uint32_t bytes, uint32_t mask);
 
   int32_t add_node(const Node& node);

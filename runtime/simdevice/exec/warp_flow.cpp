@@ -266,6 +266,15 @@ bool Warp::can_enter(const CallSite& site, const FunctionCode& callee) {
          callee.returns.size() >= site.returns.size();
 }
 
+// Above the frames of all lanes: other lanes may be inside functions of other layouts, and a place
+// holds 32 lanes of one width.
+uint32_t Warp::first_free_frame() const {
+  uint32_t end = 0;
+  for (const Node& node : nodes_)
+    if (node.mask != 0) end = std::max(end, node.frame.regs + node.frame.code->frame_bytes);
+  return end;
+}
+
 bool Warp::enter(const CallSite& site, const FunctionCode& callee, uint32_t mask, int32_t caller) {
   if (!can_enter(site, callee)) return false;
   Node node;
@@ -273,7 +282,7 @@ bool Warp::enter(const CallSite& site, const FunctionCode& callee, uint32_t mask
   node.parent = caller;
   const Frame from = nodes_[caller].frame;
   node.frame.code = &callee;
-  node.frame.regs = from.regs + from.code->frame_bytes;
+  node.frame.regs = first_free_frame();
   node.frame.local = (from.local + from.code->local_bytes + 15u) & ~15u;
   if (!grow_for(node.frame)) return false;
   banks_[0] = bytes_of(regs_) + from.regs;

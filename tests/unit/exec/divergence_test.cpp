@@ -194,6 +194,44 @@ TEST(Calls, OfOneFunctionInAnotherReturnToTheFirstCaller) {
   for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(out[t], 100 + 2 * t);
 }
 
+// Lanes that take turns inside functions of different layouts keep their own registers.
+constexpr const char* kTurns = R"(
+.shared .u32 turn[2];
+.func (.param .b32 r) keeps(.param .b32 n) {
+  .reg .b32 x, f; .reg .b64 v<4>; .reg .pred p;
+  ld.param.u32 x, [n];
+  mul.wide.u32 v0, x, 3; mul.wide.u32 v1, x, 5; mul.wide.u32 v2, x, 7; mul.wide.u32 v3, x, 9;
+  st.volatile.shared.u32 [turn], 1;
+W: ld.volatile.shared.u32 f, [turn+4]; setp.eq.u32 p, f, 0; @p bra W;
+  add.u64 v0, v0, v1; add.u64 v2, v2, v3; add.u64 v0, v0, v2; cvt.u32.u64 x, v0;
+  st.param.b32 [r], x;
+  ret;
+}
+.func (.param .b32 r) spoils(.param .b32 n) {
+  .reg .b32 w<12>; .reg .pred p;
+W: ld.volatile.shared.u32 w0, [turn]; setp.eq.u32 p, w0, 0; @p bra W;
+  ld.param.u32 w1, [n];
+  not.b32 w2, w1; not.b32 w3, w2; not.b32 w4, w3; not.b32 w5, w4; not.b32 w6, w5; not.b32 w7, w6;
+  st.volatile.shared.u32 [turn+4], 1;
+  add.u32 w8, w2, w3; add.u32 w9, w4, w5; add.u32 w10, w6, w7; add.u32 w8, w8, w9; add.u32 w8, w8, w10;
+  st.param.b32 [r], w8;
+  ret;
+}
+.global .align 8 .u64 turns[2] = {keeps, spoils};
+)";
+
+TEST(Calls, LanesThatTakeTurnsInDifferentFunctionsKeepTheirRegisters) {
+  const auto out = run(kernel("st.shared.u32 [turn], 0; st.shared.u32 [turn+4], 0; and.b32 %r3, "
+                              "%r1, 1; mul.wide.u32 %rd3, %r3, 8; mov.u64 %rd4, turns; add.u64 "
+                              "%rd4, %rd4, %rd3; ld.global.u64 %rd5, [%rd4];\n"
+                              "proto: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+                              "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call (b), "
+                              "%rd5, (a), proto; ld.param.b32 %r2, [b]; }",
+                              kTurns),
+                       32);
+  for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(out[t], t % 2 == 0 ? 24 * t : ~2u) << t;
+}
+
 TEST(Calls, ReturnEarlyInSomeLanes) {
   const auto out = run(kernel("{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni "
                               "(b), early, (a); ld.param.b32 %r2, [b]; } add.u32 %r2, %r2, 10;",
