@@ -10,6 +10,7 @@ import subprocess
 from jobs import Job, Scenario, orion_job, replay, trace_job
 
 NAMES = ["v100", "titanv", "mps_share", "mig", "kernels", "gavel", "tally", "tally_llama"]
+LONG = ["tally_llama"]  # only when asked for
 
 
 def read(path):
