@@ -50,7 +50,7 @@ class Scenario:
 
 @dataclasses.dataclass
 class Outcome:
-    iterations: int
+    iterations: float
     seconds: float
     mean_ms: float
     p99_ms: float
@@ -67,8 +67,7 @@ def replay(programs, scenarios):
     outcomes = {}
     for line in done.stdout.splitlines():
         name, _, *numbers = line.split("\t")
-        iterations, *rest = map(float, numbers)
-        outcomes.setdefault(name, []).append(Outcome(int(iterations), *rest))
+        outcomes.setdefault(name, []).append(Outcome(*map(float, numbers)))
     return outcomes
 
 

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <numeric>
 #include <sstream>
 
 #include "runtime/simdevice/engine/engine.h"
@@ -37,20 +38,26 @@ struct Job {
   uint32_t sm_cap = 0;
   int32_t priority = 0;
   std::vector<StartedKernel> kernels;
-  uint64_t wanted = 0;  // iterations; 0: until the others are done
-  double gap_ns = 0;    // from begin to begin; 0: closed loop
+  std::vector<double> durations_ns;  // of the kernels, alone
+  uint64_t wanted = 0;               // iterations; 0: until the others are done
+  double gap_ns = 0;                 // from begin to begin; 0: closed loop
 
   uint32_t stream = 0;
   std::vector<double> latencies_ms;
   size_t next_kernel = 0;  // of the iteration being submitted
   uint64_t begun = 0;      // iterations
   uint64_t ended = 0;
+  double work_ns = 0;  // durations of the kernels that have ended
   size_t queued = 0;
   uint64_t host_ns = 0;   // when it can submit next
   uint64_t begin_ns = 0;  // of the iteration that runs
   uint64_t last_end_ns = 0;
 
   bool done() const { return wanted != 0 && ended >= wanted; }
+  // A run may end in the middle of a long one: its kernels count by their durations.
+  double iterations() const {
+    return work_ns / std::accumulate(durations_ns.begin(), durations_ns.end(), 0.0);
+  }
   bool wants_more() const { return wanted == 0 || begun < wanted || next_kernel != 0; }
 };
 
@@ -81,6 +88,7 @@ class Replay final : public EngineHost {
   void op_ended(const Op& op, uint64_t, uint64_t end_ns) override {
     Job& job = jobs_[op.spec.cookie >> 32];
     --job.queued;
+    job.work_ns += job.durations_ns[op.spec.cookie & 0xffff'ffff];
     if ((op.spec.cookie & 0xffff'ffff) + 1 != job.kernels.size()) return;
     job.last_end_ns = end_ns;
     ++job.ended;
@@ -206,6 +214,7 @@ class Script {
     }
     in >> traced.dram_fraction >> traced.issue_fraction;
     if (!in) give_up("a kernel with too few numbers");
+    jobs_.back().durations_ns.push_back(traced.duration_ns);
     jobs_.back().kernels.push_back({traced_cost(whole_, traced), traced.shape.blocks});
   }
   void run(std::istream& in) {
@@ -215,9 +224,9 @@ class Script {
     Replay replay(part_, jobs_);
     replay.run(static_cast<uint64_t>(until_ms * 1e6));
     for (size_t i = 0; i < jobs_.size(); ++i)
-      std::printf("%s\t%zu\t%llu\t%.6f\t%.6f\t%.6f\n", name.c_str(), i,
-                  static_cast<unsigned long long>(jobs_[i].ended), replay.seconds(),
-                  mean(jobs_[i].latencies_ms), percentile(jobs_[i].latencies_ms, 0.99));
+      std::printf("%s\t%zu\t%.6f\t%.6f\t%.6f\t%.6f\n", name.c_str(), i, jobs_[i].iterations(),
+                  replay.seconds(), mean(jobs_[i].latencies_ms),
+                  percentile(jobs_[i].latencies_ms, 0.99));
     std::fflush(stdout);
     jobs_.clear();
   }
