@@ -40,7 +40,7 @@ def main():
             args.json.write_text(json.dumps({"bench": "validate", "rows": []}) + "\n")
         return
     rows = []
-    for name in args.only or [name for name in groups.NAMES if name not in groups.LONG]:
+    for name in args.only or groups.NAMES:
         try:
             new = groups.rows_of(name, args.data, args.build / "bench")
         except subprocess.CalledProcessError as error:
@@ -49,8 +49,6 @@ def main():
             print(f"{row['group']:>12} {row['published']:12.5g} {row['simulated']:12.5g} {row['error']:+8.1%}  {row['name']}")
         rows += new
     print("\n" + summary(rows))
-    if not args.only:
-        print(f"not run, they take long: {', '.join(groups.LONG)} (--only NAME)")
     if args.json:
         args.json.write_text(json.dumps({"bench": "validate", "rows": rows}, indent=1) + "\n")
 

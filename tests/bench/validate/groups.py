@@ -9,8 +9,7 @@ import subprocess
 
 from jobs import Job, Scenario, orion_job, replay, trace_job
 
-NAMES = ["v100", "titanv", "mps_share", "mig", "kernels", "gavel", "tally", "tally_llama"]
-LONG = ["tally_llama"]  # only when asked for
+NAMES = ["v100", "titanv", "mps_share", "mig", "kernels", "gavel", "tally"]
 
 
 def read(path):
@@ -248,17 +247,8 @@ def order(values):
 
 
 def tally(data, programs):
-    return tally_pairs(data, programs, "bert_load0.5")
-
-
-# Minutes: its requests last long beside trainers of thousands of small kernels.
-def tally_llama(data, programs):
-    return tally_pairs(data, programs, "llama-2-7b_load0.5")
-
-
-def tally_pairs(data, programs, latency_job):
     published = {(e["hp"], e["be"], e["variant"]): e for e in read(data / "figures/tally_a100_pairs.csv")}
-    pairs = [(latency_job, be) for be in TALLY_BATCH]
+    pairs = list(itertools.product(TALLY_LATENCY, TALLY_BATCH))
     scenarios = [s for hp, be in pairs for s in tally_scenarios(data, hp, be)]
     scenarios += [Scenario("A100", be, [TALLY_BATCH[be](data, wanted=3)]) for be in TALLY_BATCH]
     done = replay(programs, scenarios)

@@ -214,8 +214,14 @@ class Script {
     }
     in >> traced.dram_fraction >> traced.issue_fraction;
     if (!in) give_up("a kernel with too few numbers");
+    // A trace of a larger device: its library would choose tiles that fit here.
+    traced.shape.smem_bytes_per_block = static_cast<uint32_t>(std::min<uint64_t>(
+        traced.shape.smem_bytes_per_block, whole_.spec.smem_per_block_optin_bytes));
+    const KernelCost cost = traced_cost(whole_, traced);
+    if (blocks_per_sm(whole_.spec, cost) == 0)
+      give_up("a kernel whose blocks do not fit the device");
     jobs_.back().durations_ns.push_back(traced.duration_ns);
-    jobs_.back().kernels.push_back({traced_cost(whole_, traced), traced.shape.blocks});
+    jobs_.back().kernels.push_back({cost, traced.shape.blocks});
   }
   void run(std::istream& in) {
     std::string name;
